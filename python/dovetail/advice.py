@@ -127,7 +127,7 @@ class Advice(Shown):
                 *(f"{statement};" for statement in self.statements),
             ]
         if self.refused:
-            parts += ["", "Not analyzable:", *(f"  {one.table}: {one.reason}" for one in self.refused)]
+            parts += ["", "No statement:", *(f"  {one.table}: {one.reason}" for one in self.refused)]
         return parts
 
 

@@ -152,6 +152,16 @@ class GrammarSuite extends DovetailSuite {
     }
   }
 
+  test("the parser has the interfaces of the parser before it, which other extensions look for") {
+    val parser = CommandParser(new GrammarSuite.OtherParser)
+    parser match {
+      case other: GrammarSuite.Sorting => assert(other.sorted("b, a") == "a, b")
+      case _                           => fail(s"$parser has lost an interface")
+    }
+    assert(CommandParser(parser).isInstanceOf[GrammarSuite.Sorting], "also if there are two of ours")
+    assert(parser.parsePlan("SELECT 1").isInstanceOf[LogicalPlan])
+  }
+
   test("errors of a parser that its interface does not declare keep their message") {
     val failing = new SparkSqlParser {
       override def parsePlan(text: String): LogicalPlan = throw new java.io.IOException(s"no $text")
@@ -159,5 +169,15 @@ class GrammarSuite extends DovetailSuite {
     val e = intercept[RuntimeException](CommandParser(failing).parsePlan("script"))
     assert(e.getMessage == "no script" && e.getCause.isInstanceOf[java.io.IOException])
     assert(intercept[ParseException](CommandParser(new SparkSqlParser).parsePlan("SELEC 1")).getCause == null)
+  }
+}
+
+object GrammarSuite {
+
+  /** What another extension's parser can do in addition. */
+  trait Sorting { def sorted(text: String): String }
+
+  class OtherParser extends SparkSqlParser with Sorting {
+    override def sorted(text: String): String = text.split(", ").sorted.mkString(", ")
   }
 }

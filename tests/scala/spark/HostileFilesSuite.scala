@@ -162,7 +162,7 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
         val pins            = new Pins(new StoreFiles(new HadoopPath(d.toString), new Configuration()))
         val (bytes, warned) =
           LogCapture("dovetail")(allocated((0 until 20).foreach(_ => assert(pins.all.isEmpty)))._2)
-        assert(pins.problem.isDefined && warned.size <= 1, content.take(60))
+        assert(pins.look._2.isDefined && warned.size <= 1, content.take(60))
         assert(bytes < 4L * MostMemory, s"${content.take(60)} asked for $bytes bytes")
       }
     }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, ReturnAnswer}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.TaskMemory
 import org.apache.spark.sql.dovetail.history.History
-import org.apache.spark.sql.dovetail.plan.{ChosenJoin, FailedJoins, FatalExit, JoinFailure, JoinFailures}
+import org.apache.spark.sql.dovetail.plan.{ChosenJoin, FailedJoins, FatalExit, JoinDecision, JoinFailure, JoinFailures}
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
@@ -416,6 +416,35 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     withThreshold(-1, adaptive, "spark.sql.adaptive.autoBroadcastJoinThreshold" -> "1000000") {
       assert(joins("SELECT count(*) FROM big JOIN medium ON big.k = medium.k").map(_.take(9)) == Seq("broadcast"))
     }
+  }
+
+  test("no hash table where the user leaves the joins to Spark, and below results that depend on the place of rows") {
+    val query = joined("INNER")
+    withThreshold(-1, adaptive) {
+      assert(joins(query.replace("SELECT", "SELECT /*+ DOVETAIL_OFF */")) == Seq("sort merge"))
+      val rows = "SELECT big.k FROM big JOIN medium ON big.k = medium.k"
+      Seq(
+        s"SELECT max(n) FROM (SELECT k, monotonically_increasing_id() AS n FROM ($rows))",
+        s"SELECT count(*) FROM ($rows) WHERE rand(5) < 0.5",
+        s"SELECT count(*) FROM ($rows) TABLESAMPLE (50 PERCENT) REPEATABLE (7)"
+      ).foreach(sql => assert(joins(sql) == Seq("sort merge"), sql))
+      assert(
+        joins(s"SELECT count(n) FROM (SELECT *, rand(5) AS n FROM big) b JOIN medium ON b.k = medium.k")
+          == Seq("hash right"),
+        "the random numbers are made below the join"
+      )
+    }
+    withThreshold(-1, adaptive, "spark.dovetail.reorder.excludeTables" -> "medium") {
+      assert(joins(query) == Seq("sort merge"))
+      assert(joins("SELECT count(*) FROM big JOIN other ON big.k = other.k") == Seq("hash right"))
+    }
+  }
+
+  test("decisions are equal only if they decide the same: Spark merges subqueries whose joins have equal hints") {
+    val (left, right) = (JoinDecision.hint(Some(BuildLeft)), JoinDecision.hint(Some(BuildRight)))
+    assert(left != right && left == JoinDecision.hint(Some(BuildLeft)))
+    assert(left != JoinDecision.hint(Some(BuildLeft), Vector(BuildRight)))
+    assert(left.hashCode == JoinDecision.hint(Some(BuildLeft)).hashCode)
   }
 
   test("two joins and a window above: each join as its inputs turned out, and the same answer") {

@@ -244,4 +244,24 @@ class NeighborsSuite extends StarSuite {
     val plan: LogicalPlan = other.sql(star).queryExecution.optimizedPlan
     assert(PlanText(plan) == PlanText(optimized(star)))
   }
+
+  test("the scans of connectors are built once, whether the plan changes or not") {
+    def connector(rows: Int) = spark.read.format(classOf[ReportingSource].getName)
+      .options(Map("rows" -> rows.toString, "distinct" -> "200", "min" -> "0", "max" -> "199")).load()
+    Seq("ca" -> 1000, "cb" -> 100000, "cc" -> 10).foreach { case (name, n) =>
+      connector(n).createOrReplaceTempView(name)
+    }
+    val sql = "SELECT count(*) FROM ca JOIN cb ON ca.k = cb.k JOIN cc ON cb.v = cc.v WHERE cc.k < 7"
+    def built(text: String): Int = {
+      val before = ReportingSource.scans.get
+      answer(text)
+      ReportingSource.scans.get - before
+    }
+    try {
+      val expected = dovetail(on = false)(built(sql))
+      assert(expected == 3)
+      for (text <- Seq(sql, sql.replace("SELECT", "SELECT /*+ DOVETAIL_OFF */"), sql.replace("count(*)", "rand(3)")))
+        withoutIdempotenceCheck(assert(dovetail(on = true)(built(text)) == expected, text))
+    } finally Seq("ca", "cb", "cc").foreach(spark.catalog.dropTempView)
+  }
 }

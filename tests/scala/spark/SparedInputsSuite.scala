@@ -2,11 +2,13 @@ package org.apache.spark.sql.dovetail
 
 import java.nio.file.Files
 
+import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.group.Preparation
 import org.apache.spark.sql.dovetail.plan.SparedInputs
 import org.apache.spark.sql.dovetail.report.GroupReport
+import org.apache.spark.sql.types.StructType
 import org.scalatest.BeforeAndAfterAll
 
 /**
@@ -64,6 +66,24 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
         "spark.dovetail.sample.files"   -> "false"
       )(body)
     )
+
+  test("an input that runs a program is read where plain Spark reads it") {
+    val seen = spark.sparkContext.longAccumulator("seen")
+    val rows = spark.sparkContext.parallelize(0 until 200, 2).map { i => seen.add(1); Row(i % 50, i) }
+    spark.createDataFrame(rows, StructType.fromDDL("k INT, n INT")).createOrReplaceTempView("batch")
+    withTables("a", "b") {
+      spark.sql("CREATE TABLE a USING parquet AS SELECT CAST(id % 50 AS INT) k, id AS j FROM range(2000)")
+      spark.sql("CREATE TABLE b USING parquet AS SELECT id + 5000 AS j, id % 40 AS w FROM range(400)")
+      val sql = "SELECT count(*), sum(n) FROM a JOIN batch ON a.k = batch.k JOIN b ON a.j = b.j WHERE b.w = 1"
+      def counted(on: Boolean): Long = { seen.reset(); dovetail(on)(answer(sql)); seen.value }
+      try withConf("spark.dovetail.reorder.minGain" -> "0") {
+          assert(counted(on = false) == 200 && counted(on = true) == 200)
+          val reasons = dovetail(on = true)(traced(sql)._2.groups.map(_.reason))
+          assert(reasons.exists(_.contains("reading batch runs a program, which may have effects")), reasons)
+        }
+      finally { spark.catalog.dropTempView("batch"); () }
+    }
+  }
 
   test("where the input cannot fail, the order changes") {
     everyPlan(sameAnswer(query(safe)))

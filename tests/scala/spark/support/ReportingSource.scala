@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail
 
 import java.util
+import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapability, TableProvider}
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, Transform}
@@ -30,8 +31,14 @@ final class ReportingTable(columns: StructType, options: CaseInsensitiveStringMa
   override def capabilities: util.Set[TableCapability] = util.EnumSet.of(TableCapability.BATCH_READ)
 
   override def newScanBuilder(ignored: CaseInsensitiveStringMap): ScanBuilder = new ScanBuilder {
-    override def build(): Scan = new ReportingScan(columns, options)
+    override def build(): Scan = { ReportingSource.scans.incrementAndGet(); new ReportingScan(columns, options) }
   }
+}
+
+object ReportingSource {
+
+  /** Number of scans built so far. */
+  val scans = new AtomicInteger
 }
 
 final class ReportingScan(columns: StructType, options: CaseInsensitiveStringMap) extends Scan

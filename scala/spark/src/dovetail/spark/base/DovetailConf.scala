@@ -45,7 +45,8 @@ object DovetailConf {
     boolean(
       "spark.dovetail.enabled",
       true,
-      "Whether Dovetail reorders joins. If false, Spark plans as it does without Dovetail."
+      "Whether Dovetail changes plans: join orders, broadcasts, hash joins and early groupings. If false, Spark plans " +
+        "as it does without Dovetail."
     )
 
   val CostModel: Setting[String] = choice(
@@ -53,7 +54,7 @@ object DovetailConf {
     "physical",
     Seq("physical", "cardWeight"),
     "The model that rates join orders. 'physical' prices exchanges, sorts, hash tables, broadcasts and produced " +
-      "rows. 'cardWeight' is Spark's formula weight * rows + (1 - weight) * bytes."
+      "rows. 'cardWeight' is weight * rows + (1 - weight) * bytes, summed over the joins."
   )
 
   val CardWeight: Setting[Double] =
@@ -95,8 +96,8 @@ object DovetailConf {
     "Milliseconds that one query may wait for footers and rows of files. The first queries of a JVM, which have " +
       "to load and compile the readers, may wait longer: in total, 20 times this limit for each kind of reader. " +
       "Footers stay in memory for later queries, which continue where this one stopped. If only a part of a " +
-      "table's footers was read, its rows are extrapolated. The default is too short to notice. It suffices for " +
-      "some hundred files on a local disk, or for one file each of a dozen tables on an object store, where a " +
+      "table's footers was read, its rows are extrapolated. The default suffices for some hundred " +
+      "files on a local disk, or for one file each of a dozen tables on an object store, where a " +
       "read takes about 50 ms. 0 uses only footers in memory."
   )
 
@@ -108,9 +109,7 @@ object DovetailConf {
       "footers, rows, predicates on rows, estimates and search. Reading may use half of it. After that, the best plan " +
       "so far is taken, the rest stays as written, and explain lists what was cut. spark.dovetail.footers.maxMs and " +
       "spark.dovetail.reorder.maxPlanningMs are parts of this time and end with it. The first query of a JVM, which " +
-      "has to load classes, has twice as long. The default is higher than all measurements of TPC-DS and TPC-H (50 " +
-      "ms for half of their queries, 320 ms for 95 %, 1,600 ms for the slowest on a loaded machine), so it stops " +
-      "only exceptional queries."
+      "has to load classes, has twice as long. No query of TPC-DS and TPC-H reached the default."
   )
 
   val MaxPlanningMs: Setting[Long] = long(
@@ -201,14 +200,15 @@ object DovetailConf {
     "spark.dovetail.adaptive.shuffledHash",
     true,
     "Whether a shuffled join builds a hash table of its smaller input instead of sorting both inputs, after " +
-      "adaptive execution has measured them and if every task has the memory."
+      "adaptive execution has measured them, if that input is at most half as large as the other and every task has " +
+      "the memory."
   )
 
   val AdaptiveReorder: Setting[Boolean] = boolean(
     "spark.dovetail.adaptive.reorder",
     false,
     "Whether consecutive joins are reordered while the query runs, if the counted rows of their inputs differ from " +
-      "the estimates and another order saves the share of the joins' work that spark.dovetail.reorder.minGain " +
+      "the estimates by a factor of 1.5 and another order saves the share of the joins' work that spark.dovetail.reorder.minGain " +
       "requires. Spark accepts an order with one more exchange only if " +
       "spark.sql.adaptive.customCostEvaluatorClass is dovetail.DovetailCostEvaluator. Needs " +
       "spark.sql.adaptive.enabled."
@@ -268,7 +268,7 @@ object DovetailConf {
   val SampleFiles: Setting[Boolean] = boolean(
     "spark.dovetail.sample.files",
     true,
-    "Whether Dovetail reads some thousand rows of Parquet, ORC, CSV and JSON tables without a collected sample " +
+    "Whether Dovetail reads some rows of Parquet, ORC, CSV and JSON tables without a collected sample " +
       "while it plans a query, in the time that spark.dovetail.footers.maxMs leaves. It tests predicates on these " +
       "rows, counts join keys of small Parquet and ORC tables, and estimates the number of rows of CSV and JSON " +
       "tables. The rows stay in the driver's memory for later queries."
@@ -312,7 +312,7 @@ object DovetailConf {
     100L,
     0L,
     "Number of queries of this session that dovetail_queries() keeps in the driver's memory, with their text if " +
-      "they came from SQL. 0 keeps none.",
+      "they came from SQL. 0 keeps none, and Spark's explain then shows nothing of Dovetail.",
     10000L
   )
 

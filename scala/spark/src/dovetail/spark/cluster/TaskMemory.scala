@@ -18,8 +18,8 @@ import org.apache.spark.SparkContext
 final class TaskMemory(context: SparkContext, conf: SQLConf) {
   import TaskMemory._
 
-  // read once, because getConf copies the configuration
-  private val cluster = context.getConf
+  // not getConf, which copies the configuration
+  private val cluster = context.conf
 
   /**
    * Memory for the hash tables of a task. Spark's memory manager guarantees a task at least 1/2n of the memory that

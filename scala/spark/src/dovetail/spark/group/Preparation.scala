@@ -16,8 +16,11 @@ import org.apache.spark.sql.execution.datasources.v2.V2Writes
  * and columns, EXISTS and IN as semi and anti joins.
  *
  * Spark does both only after Dovetail's rule, so we run Spark's own rules early. The pushdown comes first, because
- * rewritten subqueries would hide columns from it. When Spark runs the same rules later, they find nothing left to do,
- * so their time does not count as Dovetail's. The last step tells copies of a subquery apart ([[SubqueryCopies]]).
+ * rewritten subqueries would hide columns from it. When Spark runs the same rules later, they find nothing left to do
+ * in a plan that Dovetail changed, so their time does not count as Dovetail's. If the plan stays as it is, Spark runs
+ * them again, with one exception: a connector may start work for each scan that it builds, so the scans of connectors
+ * are built once and stay in the plan ([[Preparation.withScans]]). Rules that find nothing in this plan do not run early ([[IdleRules]]).
+ * The last step tells copies of a subquery apart ([[SubqueryCopies]]).
  *
  * Rules that build writes do not run early. A connector may bind a write to the scan of that moment, and if Dovetail's
  * plan is not used, Spark builds another scan for the same write. Nor does the rule run early that has a scan extract
@@ -32,18 +35,31 @@ object Preparation {
   private def bySpark(session: SparkSession, plan: LogicalPlan): LogicalPlan =
     RewritePredicateSubquery(pushed(session, plan))
 
+  /** The plan with the scans of its connectors, as Spark builds them next, and no other change. */
+  def withScans(session: SparkSession, plan: LogicalPlan): LogicalPlan = {
+    val idle = new IdleRules(plan)
+    if (!idle.connected) plan else PlanningTime.notCounting(early(session, plan)(idle.isForConnectors))
+  }
+
   /** The plan with partitions and columns of its scans pruned, and no other change. */
   def pruned(session: SparkSession, plan: LogicalPlan): LogicalPlan = PlanningTime.notCounting(pushed(session, plan))
 
-  private def pushed(session: SparkSession, plan: LogicalPlan): LogicalPlan =
+  private def pushed(session: SparkSession, plan: LogicalPlan): LogicalPlan = {
+    val published = DovetailConf.StatsPublish.get(plan.conf)
+    val idle      = new IdleRules(plan)
+    early(session, plan)(rule =>
+      !builds(rule) && !idle.contains(rule) && (published || !extracts(rule)) && !(prunes(rule) && callsUser(plan))
+    )
+  }
+
+  /** The plan after those of Spark's rules for scans that `runs` selects and the user has not excluded. */
+  private def early(session: SparkSession, plan: LogicalPlan)(runs: Rule[LogicalPlan] => Boolean): LogicalPlan =
     session.sessionState.optimizer match {
       case optimizer: SparkOptimizer =>
-        val published = DovetailConf.StatsPublish.get(plan.conf)
-        val excluded  =
+        val excluded =
           plan.conf.optimizerExcludedRules.toSeq.flatMap(_.split(',')).map(_.trim).toSet -- optimizer.nonExcludableRules
-        optimizer.earlyScanPushDownRules.filterNot(rule =>
-          excluded(rule.ruleName) || builds(rule) || (extracts(rule) && !published) || (prunes(rule) && callsUser(plan))
-        ).foldLeft(plan)((p, rule) => rule(p))
+        optimizer.earlyScanPushDownRules.filter(rule => !excluded(rule.ruleName) && runs(rule))
+          .foldLeft(plan)((p, rule) => rule(p))
       case _ => plan
     }
 

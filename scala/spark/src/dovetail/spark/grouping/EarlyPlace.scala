@@ -31,7 +31,7 @@ final class EarlyPlace private (
 ) {
 
   /** The early grouping of the input's rows. */
-  val early: Aggregate = EarlyMark(Aggregate(keys, keys ++ parts.flatMap(_.partial), input))
+  lazy val early: Aggregate = EarlyMark(Aggregate(keys, keys ++ parts.flatMap(_.partial), input))
 
   def depth: Int = way.path.size
 

@@ -26,9 +26,18 @@ object FailingScan {
         case s if s.getClass.getName.startsWith(PythonSources) => Some("its Python data source")
         case _                                                 => None
       }
-    case r: LogicalRDD if !r.rdd.isCheckpointed && LocalRows(r).isEmpty => Some(OfRdd)
-    case r: ExternalRDD[_] if LocalRows(r).isEmpty                      => Some(OfRdd)
-    case _                                                              => None
+    case l: LeafNode if runsProgram(l) => Some(OfRdd)
+    case _                             => None
+  }
+
+  /**
+   * Whether reading the leaf runs a program of the user, which may have effects: it counts with an accumulator, or
+   * commits the state of a streaming query whose batch it is (`foreachBatch`).
+   */
+  def runsProgram(leaf: LogicalPlan): Boolean = leaf match {
+    case r: LogicalRDD     => !r.rdd.isCheckpointed && LocalRows(r).isEmpty
+    case r: ExternalRDD[_] => LocalRows(r).isEmpty
+    case _                 => false
   }
 
   private val FailFastScan = "its scan in the mode FAILFAST"

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
 
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.execution.adaptive.{
   BroadcastQueryStageExec,
   LogicalQueryStage => AdaptiveStage,
@@ -25,6 +25,13 @@ object AdaptiveInput {
 
   /** Whether the input is broadcast, or about to be. */
   def isBroadcast(plan: LogicalPlan): Boolean = stage(plan).exists(_.isInstanceOf[BroadcastQueryStageExec])
+
+  /** The leaves of a plan as they were planned, before stages took their place. */
+  def plannedLeaves(plan: LogicalPlan): Seq[LeafNode] = plan.collectLeaves().flatMap {
+    case s: AdaptiveStage => plannedLeaves(s.logicalPlan)
+    case l: LeafNode      => Seq(l)
+    case _                => Nil
+  }
 
   private def stage(plan: LogicalPlan): Option[QueryStageExec] = plan match {
     case s: AdaptiveStage => s.physicalPlan match { case q: QueryStageExec => Some(q); case _ => None }

@@ -51,15 +51,15 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
     val places    = if (!large || left) Vector.empty
     else
       EarlyPlace(of, key = a => RereadInput.isKey(a.dataType), guarded).filter(p =>
-        p.input.deterministic && !SparedInputs.mayFail(p.input) &&
-          (planner.groupsAlways || !p.sides.exists(s => broadcasts(s.join, s.side)))
+        (planner.groupsAlways || (mayBeFew(p) && !p.sides.exists(s => broadcasts(s.join, s.side)))) &&
+          p.input.deterministic && !SparedInputs.mayFail(p.input)
       )
     if (planner.groupsAlways)
       places.sortBy(p => (-p.depth, -statistics(p.input).rows.value)).headOption.map(p =>
         p -> statistics(p.early).rows.value
       )
     else {
-      val priced = for (p <- places if mayBeFew(p); groups <- groupsOf(p)) yield p -> work(of, p, groups)
+      val priced = for (p <- places; groups <- groupsOf(p)) yield p -> work(of, p, groups)
       priced.filter { case (_, w) =>
         w.rows >= LeastRows && w.gain(planner.constants) >= math.max(planner.minGain, LeastGain)
       }.sortBy(-_._2.saving(planner.constants)).headOption.map { case (p, w) => p -> w.groups }
@@ -68,7 +68,7 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
 
   /**
    * Whether the NDVs of the keys in their tables allow for fewer groups than the largest table has rows. This is
-   * checked before the joins below a place are sized, which takes longer.
+   * checked first, because few places pass, and all other checks take longer.
    */
   private def mayBeFew(place: EarlyPlace): Boolean = {
     val tables = place.input.collectLeaves().map(statistics(_))

@@ -4,14 +4,15 @@ import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi}
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.TaskMemory
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinCondition}
+import org.apache.spark.sql.dovetail.steer.Steering
 import org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec
-import org.apache.spark.sql.execution.exchange.ENSURE_REQUIREMENTS
+import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ShuffleExchangeExec}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -28,11 +29,34 @@ object ExchangedInputs {
 
   /**
    * Tags each join of a running query's plan with the number of joins that may become hash joins, because the hash
-   * tables of joins that end up in one task add up. Joins with a broadcast input do not count.
+   * tables of joins that end up in one task add up. Joins with a broadcast input do not count. Joins without a tag
+   * remain as Spark plans them: those that the user leaves to Spark, and those below an operator whose result depends
+   * on the place of its rows ([[RowPlaces]]), because a hash join returns the rows of a partition in another order.
+   *
+   * @param steering the user's instructions for this query
    */
-  def count(plan: LogicalPlan): Unit = {
-    val joins = plan.collect { case j: Join if !j.children.exists(isBroadcast) => j }
+  def count(plan: LogicalPlan, steering: Steering): Unit = {
+    val joins = changeable(plan, steering).filterNot(_.children.exists(isBroadcast))
     joins.foreach(_.setTagValue(Together, joins.size))
+  }
+
+  private def changeable(plan: LogicalPlan, steering: Steering): Vector[Join] = plan match {
+    case RowPlaces(_) => Vector.empty
+    case j: Join      =>
+      val (joins, inputs) = connected(j)
+      val off             = steering.off(j, inputs.flatMap(AdaptiveInput.plannedLeaves)).nonEmpty
+      (if (off) Vector.empty else joins) ++ inputs.flatMap(changeable(_, steering))
+    case other => other.children.toVector.flatMap(changeable(_, steering))
+  }
+
+  /** The joins that are connected with the top of a plan, and their other inputs. */
+  private def connected(plan: LogicalPlan): (Vector[Join], Vector[LogicalPlan]) = plan match {
+    case RowPlaces(_) => (Vector.empty, Vector(plan))
+    case j: Join      =>
+      val (left, right) = (connected(j.left), connected(j.right))
+      ((j +: left._1) ++ right._1, left._2 ++ right._2)
+    case _: Project | _: Filter => connected(plan.children.head)
+    case _                      => (Vector.empty, Vector(plan))
   }
 
   private def isBroadcast(plan: LogicalPlan): Boolean = plan match {
@@ -95,5 +119,7 @@ object ExchangedInputs {
       }
   }
 
-  private def isHashed(q: ShuffleQueryStageExec): Boolean = q.outputPartitioning.isInstanceOf[HashPartitioning]
+  /** Whether it is Spark's own exchange: in those of native engines, rows have other sizes. */
+  private def isHashed(q: ShuffleQueryStageExec): Boolean =
+    q.outputPartitioning.isInstanceOf[HashPartitioning] && q.shuffle.isInstanceOf[ShuffleExchangeExec]
 }

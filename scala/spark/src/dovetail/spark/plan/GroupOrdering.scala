@@ -134,8 +134,8 @@ final class GroupOrdering(
   }
 
   /**
-   * Why the order must not be taken: it reads an input that may fail, and that plain Spark does not read in some case.
-   * An order that the user asked for is not checked.
+   * Why the order must not be taken: it reads an input that may fail, and that plain Spark does not read in some case,
+   * or it does not read one with effects. An order that the user asked for is not checked.
    */
   private def sparing(
       ready: PreparedGroup,
@@ -147,8 +147,10 @@ final class GroupOrdering(
     val spark = planner.sparkReordering
     if (decision.asked.nonEmpty || !(decision.taken || spark.isOn)) None
     else {
-      val plain = spark(WrittenOrder(ready.group, optimized, marks = false))
-      new SparedInputs(ready.leaves).exposed(plain, if (decision.taken) rebuilt else written, ready.names.shown)
+      val plain  = spark(WrittenOrder(ready.group, optimized, marks = false))
+      val inputs = new SparedInputs(ready.leaves)
+      def plan   = if (decision.taken) rebuilt else written
+      inputs.exposed(plain, plan, ready.names.shown).orElse(inputs.skipped(plain, plan, ready.names.shown))
     }
   }
 
@@ -201,13 +203,14 @@ object GroupOrdering {
   /**
    * For all join groups of a query.
    *
-   * @param prepared   plan with subqueries rewritten as joins
-   * @param statistics statistics that have learned from the plan
+   * @param plan     plan as it reached the rule
+   * @param prepared the same plan with subqueries rewritten as joins
    */
-  def apply(session: SparkSession, conf: SQLConf, prepared: LogicalPlan, statistics: PlanStatistics): GroupOrdering = {
+  def apply(session: SparkSession, conf: SQLConf, plan: LogicalPlan, prepared: LogicalPlan): GroupOrdering = {
     val planner     = new Planner(conf, session)
+    val steering    = new Steering(session, prepared)
+    val statistics  = PlanStatistics.of(session, conf, plan, prepared, steering.look)
     val reduction   = new SemiJoinReduction(prepared, statistics, planner)
-    val steering    = new Steering(session)
     val repeated    = RepeatedInputs(prepared, planner.reusesExchanges)
     val preparation = new GroupPreparation(planner, statistics, steering, new KnownRuns(session), repeated)
     val remembers   = RunRecorder.isOn(session)

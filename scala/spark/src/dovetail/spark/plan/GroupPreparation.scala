@@ -50,6 +50,8 @@ final class GroupPreparation(
     runs: KnownRuns,
     repeated: RepeatedInputs
 ) {
+  // as they are now: the keys of the history may be computed later
+  private lazy val settings = HistoryForms.Settings(SQLConf.get)
 
   /** The group in the form that the search needs, with `plans` in place of its leaves. */
   def apply(group: JoinGroup, plans: Vector[LogicalPlan]): PreparedGroup = apply(group, plans, group.predicates)
@@ -72,10 +74,10 @@ final class GroupPreparation(
       predicates: JoinPredicates,
       reduced: Set[Int]
   ): PreparedGroup = {
-    val graph    = new GroupGraph(group, leaves, predicates, statistics, repeated, planner).graph
-    val settings = HistoryForms.Settings(SQLConf.get)
-    val forms    = new LazyValue(() =>
-      new HistoryForms(group, predicates, settings, new GroupForm(group, predicates, graph, _, nulls = true))
+    val graph = new GroupGraph(group, leaves, predicates, statistics, repeated, planner).graph
+    val now   = settings
+    val forms = new LazyValue(() =>
+      new HistoryForms(group, predicates, now, new GroupForm(group, predicates, graph, _, nulls = true))
     )
     val ready = PreparedGroup(
       group,

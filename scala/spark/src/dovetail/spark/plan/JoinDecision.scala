@@ -15,7 +15,15 @@ import org.apache.spark.sql.catalyst.plans.logical.{HintInfo, Join, JoinHint}
  * @param kept      sides that Spark takes for small, but that take more memory than there is for a broadcast
  */
 final class JoinDecision private (val broadcast: Option[BuildSide], val kept: Vector[BuildSide])
-    extends HintInfo(None)
+    extends HintInfo(None) {
+
+  // Spark merges subqueries whose joins have equal hints
+  override def equals(that: Any): Boolean = that match {
+    case d: JoinDecision => d.broadcast == broadcast && d.kept == kept
+    case _               => false
+  }
+  override def hashCode: Int = (broadcast, kept).##
+}
 
 object JoinDecision {
 

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.enumerate.{Outcome, Search, Shape}
 import org.apache.spark.sql.dovetail.report.{Decision, Trace}
-import org.apache.spark.sql.dovetail.steer.{AskedOrder, OrderHint, QueryHints, Steering}
+import org.apache.spark.sql.dovetail.steer.{AskedOrder, OrderHint, Steering}
 
 /**
  * Chooses the order of a join group: one that the user asks for, by a hint or a pin, or the one that the search finds.
@@ -12,10 +12,10 @@ final class OrderChoice(planner: Planner, steering: Steering) {
   /** The first legal order that the user asks for; otherwise the best order, if it saves enough. */
   def apply(ready: PreparedGroup, search: Search, notes: Vector[String]): Decision = {
     val group  = ready.group
-    val hinted = planner.ordersFor(group).map(text =>
+    val hinted = planner.ordersFor(group, steering.hints).map(text =>
       AskedOrder("the requested order", s"the order '$text'", OrderHint.read(text, ready.names.accepted))
     )
-    val idle  = QueryHints.idle(group).map { case (hint, why) => AskedOrder("", s"the hint $hint", Left(why)) }
+    val idle  = steering.hints.idle(group).map { case (hint, why) => AskedOrder("", s"the hint $hint", Left(why)) }
     val asked =
       (hinted ++ idle ++ steering.pins(ready.form)).map(a => a -> a.order.flatMap(legal(ready, search, _)))
     val all = notes ++ asked.collect { case (a, Left(why)) => s"${a.name} is not used: $why" }

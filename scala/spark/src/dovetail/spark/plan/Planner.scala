@@ -25,7 +25,7 @@ import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.report.DecisionBasis
-import org.apache.spark.sql.dovetail.steer.OrderHint
+import org.apache.spark.sql.dovetail.steer.{OrderHint, QueryHints}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -150,7 +150,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   lazy val constants: CostConstants = ClusterCosts(session, conf)
   private lazy val memory           = new TaskMemory(context, conf)
   lazy val facts: ClusterFacts      = {
-    val cluster = context.getConf
+    val cluster = context.conf
     ClusterFacts(
       Executors.configured(context.master, context.isLocal, cluster),
       adaptiveBroadcastBytes,
@@ -195,7 +195,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   def refused(plan: LogicalPlan): Boolean = CrossProducts.refused(plan, conf)
 
   /** Orders that the user asks for. */
-  def ordersFor(group: JoinGroup): Vector[String] = OrderHint.ordersFor(group, conf)
+  def ordersFor(group: JoinGroup, hints: QueryHints): Vector[String] = OrderHint.ordersFor(group, hints, conf)
 
   /**
    * Budget for the search of one group.

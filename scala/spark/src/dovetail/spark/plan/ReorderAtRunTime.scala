@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.trees.TreePattern.JOIN
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.report.{GroupAtRun, RunTimeOrder}
+import org.apache.spark.sql.dovetail.steer.Steering
 
 /**
  * A rule of adaptive execution: reorders the joins of a running query that have not run yet, by counted rows.
@@ -34,7 +35,10 @@ class ReorderAtRunTime(session: SparkSession) extends Rule[LogicalPlan] {
     }
 
   /** Tags the joins of the returned plan with their number, because [[JoinChoice]] sees only one join at a time. */
-  private def counted(plan: LogicalPlan): LogicalPlan = { ExchangedInputs.count(plan); plan }
+  private def counted(plan: LogicalPlan): LogicalPlan = {
+    ExchangedInputs.count(plan, new Steering(session, plan))
+    plan
+  }
 
   private def reordered(plan: LogicalPlan): LogicalPlan = {
     val groups = for (g <- GroupAtRun.of(plan); graph <- GroupsAtRun.graph(g)) yield (g, graph)

@@ -12,7 +12,6 @@ import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.log.QueryLog
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Movable, MovableCondition}
 import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
-import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
 /**
  * Dovetail's optimizer rule: finds join groups in a logical plan and puts each into its best order.
@@ -24,7 +23,8 @@ import org.apache.spark.sql.dovetail.stats.PlanStatistics
  * }}}
  *
  * It runs among the pre-CBO rules, once per query and once per subquery, all within one time budget ([[PlanningTime]]).
- * If no group changes, the rule returns the plan unchanged. It does the same if anything goes wrong. The [[Trace]] and
+ * If no group changes, the rule returns the plan unchanged, apart from the scans of connectors, which Spark builds next
+ * in any case. If anything goes wrong, the plan stays as it came. The [[Trace]] and
  * the session's [[QueryLog]] record what happened.
  */
 class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
@@ -47,8 +47,11 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   }
 
   private def inTime(plan: LogicalPlan, before: Int): LogicalPlan = {
-    val result = PlanningTime.orNone(reordered(plan)).getOrElse { Trace.failed(before, TimeIsUp.reason); plan }
-    val cuts   = PlanningTime.takeCuts()
+    // not the plan as it came: Spark would build the scans of connectors a second time
+    val scanned = Preparation.withScans(session, plan)
+    val result  =
+      PlanningTime.orNone(reordered(plan, scanned)).getOrElse { Trace.failed(before, TimeIsUp.reason); scanned }
+    val cuts = PlanningTime.takeCuts()
     if (cuts.nonEmpty) Trace.record(_ => GroupReport.leftAlone(Vector.empty, cuts.mkString("; ")))
     result
   }
@@ -62,18 +65,18 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
     else ReorderJoins.hasSemiJoins(plan)
   )
 
-  private def reordered(plan: LogicalPlan): LogicalPlan = new SparkReordering(conf).needsAll(plan) match {
-    case Some(why) => Trace.record(_ => GroupReport.leftAlone(Vector.empty, why)); plan
-    case None      => allGroups(plan)
-  }
+  private def reordered(plan: LogicalPlan, scanned: LogicalPlan): LogicalPlan =
+    new SparkReordering(conf).needsAll(plan) match {
+      case Some(why) => Trace.record(_ => GroupReport.leftAlone(Vector.empty, why)); scanned
+      case None      => allGroups(plan, scanned)
+    }
 
-  private def allGroups(plan: LogicalPlan): LogicalPlan = {
-    val prepared   = Trace.timed("prepare")(Preparation(session, plan))
-    val statistics = PlanStatistics.of(session, conf, plan, prepared)
-    val ordering   = GroupOrdering(session, conf, prepared, statistics)
-    val ordered    = ordering.grouped(bottomUp(prepared, ordering))
-    val published  = if (publication.wanted(prepared)) publication(ordered, statistics) else ordered
-    val result     = if (published eq prepared) plan else verified(plan, published)
+  private def allGroups(plan: LogicalPlan, scanned: LogicalPlan): LogicalPlan = {
+    val prepared  = Trace.timed("prepare")(Preparation(session, scanned))
+    val ordering  = GroupOrdering(session, conf, plan, prepared)
+    val ordered   = ordering.grouped(bottomUp(prepared, ordering))
+    val published = if (publication.wanted(prepared)) publication(ordered, ordering.statistics) else ordered
+    val result    = if (published eq prepared) scanned else verified(scanned, published)
     ordering.atRun.leaveWith(result)
     result
   }

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide
 import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike, LeftAnti, LeftOuter, LeftSemi, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
+import org.apache.spark.sql.dovetail.leaf.{FailingScan, SparkBroadcast}
 import org.apache.spark.sql.dovetail.plan.StartOrder.{throws, throwsOnRows}
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, JoinCondition}
 
@@ -24,6 +24,9 @@ import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, Join
  * returns no row and does not read the other side. Adaptive execution removes a broadcast join without a key once it
  * knows that the join returns no row. A Cartesian product reads nothing if one side is a table without files, because
  * it then has no partition. Without adaptive execution, Spark does not compute the exchanges below the other side then.
+ *
+ * The reverse holds for inputs that run a program of the user: it may have effects that plain Spark's answer comes with,
+ * so a new order must not spare such an input where the written one does not.
  *
  * Otherwise, the check covers only what happens in every run. If both sides are exchanged, both are read, or it is a
  * race which of them ends first. There is one exception: adaptive execution starts all inputs at once, in an order
@@ -86,6 +89,25 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
           )
         }.headOption
       }
+    }
+  }
+
+  /**
+   * Why the rebuilt plan must not be used: in some case, it would not read an input that the written plan reads, and
+   * whose reading may have effects.
+   */
+  def skipped(written: LogicalPlan, rebuilt: => LogicalPlan, names: Vector[String]): Option[String] = {
+    val programs = leaves.indices.filter(i => leaves(i).exists(FailingScan.runsProgram))
+    if (programs.isEmpty) None
+    else {
+      def certain(plan: LogicalPlan) =
+        shields(
+          plan
+        ).map { case (i, spared) => i -> spared.filterNot(s => inTime(s.when)) }.withDefaultValue(Vector.empty)
+      val (before, after) = (certain(written), certain(rebuilt))
+      (for (i <- programs; s <- after(i) if !before(i).exists(_.covers(s)))
+        yield s"reading ${names(i)} runs a program, which may have effects; in the new order Spark does not read it if " +
+          s"there ${s.when.shown} ${s.leaves.toVector.sorted.map(names).mkString(", ")}").headOption
     }
   }
 

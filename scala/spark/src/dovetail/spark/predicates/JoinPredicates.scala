@@ -76,10 +76,7 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
   }
 
   /** @param text renders an expression for people */
-  def equivalenceClasses(
-      profiles: Vector[RelationProfile],
-      text: Expression => String = ExpressionText(_)
-  ): Vector[EquivalenceClass] =
+  def equivalenceClasses(profiles: Vector[RelationProfile], text: Expression => String): Vector[EquivalenceClass] =
     members.zipWithIndex.map { case (ms, i) =>
       EquivalenceClass(i, ForeignKeys(ms.map(member(_, profiles, text)), profiles))
     }

@@ -23,6 +23,7 @@ import org.apache.spark.sql.dovetail.leaf.LeafNames
 final class Trace(val detailed: Boolean) {
   private val reports = mutable.ArrayBuffer.empty[LazyValue[GroupReport]]
   private val nanos   = mutable.LinkedHashMap.empty[String, Long]
+  private var inner   = 0L
   private var plan    = Option.empty[LogicalPlan]
 
   /** The last input of the rule. It is the plan of the query itself, because the rule sees subqueries first. */
@@ -76,10 +77,18 @@ object Trace {
     t.later(GroupReport.leftAlone(Vector.empty, reason))
   }
 
+  /** Adds the time of `body` to a phase, without the time of other phases within it. The total includes all phases. */
   def timed[A](phase: String)(body: => A): A = scope.current.fold(body) { trace =>
     val start = System.nanoTime()
+    val outer = trace.inner
+    trace.inner = 0L
     try body
-    finally trace.nanos(phase) = trace.nanos.getOrElse(phase, 0L) + System.nanoTime() - start
+    finally {
+      val took = System.nanoTime() - start
+      val own  = if (phase == Phases.last) took else took - trace.inner
+      trace.nanos(phase) = trace.nanos.getOrElse(phase, 0L) + own
+      trace.inner = outer + took
+    }
   }
 }
 

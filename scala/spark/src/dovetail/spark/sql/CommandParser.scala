@@ -1,6 +1,8 @@
 package org.apache.spark.sql.dovetail.sql
 
-import java.lang.reflect.{InvocationHandler, InvocationTargetException, Method, Proxy}
+import java.lang.reflect.{InvocationHandler, InvocationTargetException, Method, Modifier, Proxy}
+
+import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -10,16 +12,24 @@ import org.apache.spark.sql.dovetail.steer.QueryHints
  * Adds the statements that begin with DOVETAIL to the session's parser. All other text goes to the previous parser
  * (Spark's, or another extension's), and Dovetail's hints are removed from its result.
  *
- * It is a dynamic proxy, because the parser's interface grows with every Spark line.
+ * It is a dynamic proxy, because the parser's interface grows with every Spark line. The proxy has all interfaces of the
+ * previous parser: other extensions look for their own ones on the session's parser, as the procedures of Iceberg do.
  */
 object CommandParser {
 
-  def apply(delegate: ParserInterface): ParserInterface =
-    Proxy.newProxyInstance(
-      getClass.getClassLoader,
-      Array(classOf[ParserInterface]),
-      new Handler(delegate)
-    ).asInstanceOf[ParserInterface]
+  def apply(delegate: ParserInterface): ParserInterface = {
+    def proxy(loader: ClassLoader, interfaces: Seq[Class[_]]) =
+      Proxy.newProxyInstance(loader, interfaces.toArray, new Handler(delegate)).asInstanceOf[ParserInterface]
+    val own = Seq[Class[_]](classOf[ParserInterface])
+    // a class loader may not see the interfaces of another one
+    try proxy(delegate.getClass.getClassLoader, (own ++ interfaces(delegate.getClass)).distinct)
+    catch { case NonFatal(_) => proxy(getClass.getClassLoader, own) }
+  }
+
+  /** The public interfaces that a class and its superclasses name. */
+  private def interfaces(of: Class[_]): Seq[Class[_]] =
+    if (of == null) Nil
+    else of.getInterfaces.toSeq.filter(i => Modifier.isPublic(i.getModifiers)) ++ interfaces(of.getSuperclass)
 
   final private class Handler(delegate: ParserInterface) extends InvocationHandler {
     override def invoke(proxy: AnyRef, method: Method, arguments: Array[AnyRef]): AnyRef = {

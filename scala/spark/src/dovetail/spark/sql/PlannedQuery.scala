@@ -8,7 +8,6 @@ import org.apache.spark.sql.dovetail.base.ErrorCondition.NotAQuery
 import org.apache.spark.sql.dovetail.group.Preparation
 import org.apache.spark.sql.dovetail.plan.GroupOrdering
 import org.apache.spark.sql.dovetail.report.Trace
-import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.execution.CommandExecutionMode
 
 /**
@@ -29,10 +28,7 @@ final class PlannedQuery(session: SparkSession, sql: String, asker: String) {
   }
   private val prepared = Preparation(session, input)
 
-  val ordering: GroupOrdering = {
-    val conf = session.sessionState.conf
-    GroupOrdering(session, conf, prepared, PlanStatistics.of(session, conf, input, prepared))
-  }
+  val ordering: GroupOrdering = GroupOrdering(session, session.sessionState.conf, input, prepared)
 
   /** The plan without the projections on top, which do not change the number of rows. */
   val top: LogicalPlan = PlannedQuery.top(prepared)

@@ -13,8 +13,8 @@ import org.apache.spark.sql.internal.SQLConf
 object OrderHint {
 
   /** Candidate orders for a group: first the orders in the query's text, then the order in the setting. */
-  def ordersFor(group: JoinGroup, conf: SQLConf): Vector[String] =
-    (QueryHints.orders(group) :+ DovetailConf.Order.get(conf)).map(_.trim).filter(_.nonEmpty).distinct
+  def ordersFor(group: JoinGroup, hints: QueryHints, conf: SQLConf): Vector[String] =
+    (hints.orders(group) :+ DovetailConf.Order.get(conf)).map(_.trim).filter(_.nonEmpty).distinct
 
   /**
    * Parses an order over relations with these names, or returns what is wrong with the text. The outermost parentheses

@@ -15,6 +15,9 @@ final class Pins(val files: StoreFiles) {
   /** All pins, sorted by name. A file that cannot be read counts as empty and logs one warning. */
   def all: Vector[Pin] = list.all
 
+  /** The same, and the reason why the file is not used, or None if it is used. */
+  def look: (Vector[Pin], Option[String]) = list.look
+
   /**
    * Adds pins, replacing those with the same names.
    *
@@ -42,9 +45,6 @@ final class Pins(val files: StoreFiles) {
 
   /** Where the pin is stored: the file, or only this application. */
   def place(name: String): String = list.place(name)
-
-  /** Reason why the file is not used, or None if it is used. */
-  def problem: Option[String] = list.problem
 }
 
 object Pins {

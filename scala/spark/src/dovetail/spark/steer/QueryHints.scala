@@ -11,7 +11,38 @@ import org.apache.spark.sql.dovetail.predicates.Conjuncts
  *
  * The rule reads them from the query text that Spark keeps with every operator. A hint node in the plan would block
  * some of Spark's rules, and others would lose a tag.
+ *
+ * @param query plan whose join groups are asked for
  */
+final class QueryHints(query: LogicalPlan) {
+  import QueryHints._
+
+  // most queries have no hints, so their groups are not searched for them
+  private lazy val any = query.exists(p => texts.lift(p).exists(_.exists(_.contains(Begin))))
+
+  /** The join orders that the text of a group's query requests. */
+  def orders(group: JoinGroup): Vector[String] =
+    hints(group.top).flatMap(Order.findAllMatchIn(_)).map(call => Option(call.group(1)).getOrElse(call.group(2)))
+
+  /** Whether the text of the query of these joins requests Spark's own plan. */
+  def off(joins: LogicalPlan): Boolean = hints(joins).exists(Off.findFirstIn(_).isDefined)
+
+  /** Hints in the text that look like Dovetail's but have no effect, each with the reason. */
+  def idle(group: JoinGroup): Vector[(String, String)] =
+    hints(group.top).flatMap(text => Like.findAllIn(Order.replaceAllIn(text, ""))).distinct.collect {
+      case hint if hint.equalsIgnoreCase(Names.head) =>
+        hint -> s"it takes an order in quotes, as in ${Names.head}('((a b) c)')"
+      case hint if !Names.exists(hint.equalsIgnoreCase(_)) =>
+        hint -> s"unknown hint. Allowed: ${Names.mkString(", ")}"
+    }
+
+  private def hints(joins: LogicalPlan): Vector[String] =
+    if (!any) Vector.empty
+    else
+      joins.collect(texts).flatten.distinct.toVector.filter(_.contains(Begin)).flatMap(Hint.findAllIn(_).toVector)
+        .distinct
+}
+
 object QueryHints {
   private val Names = Seq("DOVETAIL_ORDER", "DOVETAIL_OFF")
 
@@ -31,26 +62,6 @@ object QueryHints {
   /** Removes our hints from a parsed statement, because Spark would warn about unknown hints. */
   def removed(parsed: LogicalPlan): LogicalPlan =
     parsed.transformUpWithSubqueries { case h: UnresolvedHint if Names.exists(h.name.equalsIgnoreCase(_)) => h.child }
-
-  /** The join orders that the text of a group's query requests. */
-  def orders(group: JoinGroup): Vector[String] =
-    hints(group).flatMap(Order.findAllMatchIn(_)).map(call => Option(call.group(1)).getOrElse(call.group(2)))
-
-  /** Whether the text of a group's query requests Spark's own plan. */
-  def off(group: JoinGroup): Boolean = hints(group).exists(Off.findFirstIn(_).isDefined)
-
-  /** Hints in the text that look like Dovetail's but have no effect, each with the reason. */
-  def idle(group: JoinGroup): Vector[(String, String)] =
-    hints(group).flatMap(text => Like.findAllIn(Order.replaceAllIn(text, ""))).distinct.collect {
-      case hint if hint.equalsIgnoreCase(Names.head) =>
-        hint -> s"it takes an order in quotes, as in ${Names.head}('((a b) c)')"
-      case hint if !Names.exists(hint.equalsIgnoreCase(_)) =>
-        hint -> s"unknown hint. Allowed: ${Names.mkString(", ")}"
-    }
-
-  private def hints(group: JoinGroup): Vector[String] =
-    group.top.collect(texts).flatten.distinct.toVector.filter(_.contains(Begin)).flatMap(Hint.findAllIn(_).toVector)
-      .distinct
 
   /**
    * Extracts texts from an operator. If a query uses a view, Spark creates its joins anew, and they lose their texts.

@@ -4,7 +4,7 @@ import dovetail.kernel.enumerate.Shape
 import dovetail.kernel.graph.{JoinGraph, KnownSize}
 import dovetail.kernel.profile.Source
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.group.JoinGroup
@@ -14,19 +14,29 @@ import org.apache.spark.sql.dovetail.leaf.{GivenRows, LeafNames}
  * The user's instructions, for one run of the rule: groups to leave alone, pinned orders, and given row counts.
  *
  * Canonical forms of a group are computed only if there are pins or row counts to look up.
+ *
+ * @param query plan whose join groups are asked for
  */
-final class Steering(session: SparkSession) {
+final class Steering(session: SparkSession, query: LogicalPlan) {
   import Steering._
+
+  /** Hints in the text of the query. */
+  val hints: QueryHints = new QueryHints(query)
 
   private val known       = GivenRows(session)
   private lazy val pinned = Pins(session)
 
+  @volatile private var seen = Option.empty[(Vector[Pin], Option[String])]
+
   // every query looks at the file of pins
   private lazy val (pins, fault) =
-    Aside(pinned.files.place)(_ => (pinned.all, pinned.problem)).getOrElse((
-      Vector.empty,
-      Some("it was not read in time")
-    ))
+    seen.orElse(Aside(pinned.files.place)(_ => pinned.look)).getOrElse((Vector.empty, Some("it was not read in time")))
+
+  /** A look at the file of pins, for a thread that may wait for the store in any case. */
+  def look: () => Unit = {
+    val file = pinned
+    () => seen = Some(file.look)
+  }
 
   private lazy val excluded: Vector[(String, String)] =
     DovetailConf.ExcludeTables.get(session.sessionState.conf).split(',').map(_.trim).filter(_.nonEmpty).map(p =>
@@ -35,13 +45,19 @@ final class Steering(session: SparkSession) {
 
   /** Reason why a group is left to Spark, if the user requests this. */
   def off(group: JoinGroup): Option[String] =
-    if (QueryHints.off(group)) Some("the query has the hint DOVETAIL_OFF")
+    off(group.top, group.leaves.flatMap(_.collectLeaves()).collect { case l: LeafNode => l })
+
+  /**
+   * Reason why connected joins are left to Spark, if the user requests this.
+   *
+   * @param tables tables below the joins
+   */
+  def off(top: LogicalPlan, tables: => Seq[LeafNode]): Option[String] =
+    if (hints.off(top)) Some("the query has the hint DOVETAIL_OFF")
     else if (excluded.isEmpty) None
-    else {
-      val tables = group.leaves.flatMap(_.collectLeaves()).collect { case l: LeafNode => l }
+    else
       (for (t <- tables; (text, regex) <- excluded if names(t).exists(_.matches(regex)))
         yield s"it reads ${LeafNames.name(t)}, which spark.dovetail.reorder.excludeTables names ($text)").headOption
-    }
 
   /** Adds the row counts that the user gave for relations and joins to the graph. */
   def informed(graph: JoinGraph, form: Boolean => GroupForm): JoinGraph = {

@@ -37,9 +37,12 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
   val file: String = s"${files.directory}/$name"
 
   /** All entries, sorted by key. */
-  def all: Vector[A] = synchronized {
-    look()
-    merged(saved.filterNot(e => removed(key(e))), unsaved).sortBy(key)
+  def all: Vector[A] = look._1
+
+  /** All entries, sorted by key, and the reason why the file is not used, or None if it is used. */
+  def look: (Vector[A], Option[String]) = synchronized {
+    readIfChanged()
+    (merged(saved.filterNot(e => removed(key(e))), unsaved).sortBy(key), fault)
   }
 
   /**
@@ -96,14 +99,14 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
   def place(of: String): String = synchronized(if (unsaved.exists(key(_) == of)) "this application" else file)
 
   /** Reason why the file is not used, or None if it is used. */
-  def problem: Option[String] = synchronized { look(); fault }
+  def problem: Option[String] = synchronized { readIfChanged(); fault }
 
   private def merged(old: Vector[A], newer: Vector[A]): Vector[A] = {
     val keys = newer.iterator.map(key).toSet
     old.filterNot(e => keys(key(e))) ++ newer
   }
 
-  private def look(): Unit = {
+  private def readIfChanged(): Unit = {
     var there = stamp
     try
       if (due()) {
