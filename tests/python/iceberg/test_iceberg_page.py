@@ -30,6 +30,11 @@ query = (f"SELECT count(*) FROM {database}.item i JOIN {database}.sales s ON s.i
 groups = dovetail.explain(query, spark).to_dict()["groups"]
 assert [len(group["relations"]) for group in groups] == [3], groups
 assert dovetail.compare(spark, query).same_answer
+# Iceberg looks for its own interface on the session's parser
+spark.sql(f"CREATE TABLE {database}.points USING iceberg AS SELECT id AS a, id % 7 AS b FROM range(100)")
+spark.sql("CALL ice.system.rewrite_data_files(table => 'db.points', strategy => 'sort', "
+          "sort_order => 'zorder(a, b)', options => map('rewrite-all', 'true'))").collect()
+assert spark.table(f"{database}.points").count() == 100
 print("passed")
 """
 
