@@ -18,13 +18,14 @@ class Config(ConfigBase):
     A wrong value raises `dovetail.errors.ConfigError`, which names the allowed values.
 
     >>> from dovetail import Config
-    >>> Config(card_weight=0.5, planning_budget_ms=200).to_conf()["spark.dovetail.reorder.maxPlanningMs"]
+    >>> Config(min_gain=0.2, planning_budget_ms=200).to_conf()["spark.dovetail.reorder.maxPlanningMs"]
     '200'
 
     Attributes:
-        enabled: Whether Dovetail reorders joins. If false, Spark plans as it does without Dovetail.
+        enabled: Whether Dovetail changes plans: join orders, broadcasts, hash joins and early groupings. If false,
+            Spark plans as it does without Dovetail.
         cost_model: The model that rates join orders. 'physical' prices exchanges, sorts, hash tables, broadcasts and
-            produced rows. 'cardWeight' is Spark's formula weight * rows + (1 - weight) * bytes.
+            produced rows. 'cardWeight' is weight * rows + (1 - weight) * bytes, summed over the joins.
         card_weight: Weight of rows against bytes if spark.dovetail.cost.model is 'cardWeight'.
         cost_constants: Constants of the cost model 'physical', as name=nanoseconds, separated by commas:
             exchangeByte=2.5, merge=40. They replace the constants that DOVETAIL CALIBRATE has measured, and the built-
@@ -37,16 +38,15 @@ class Config(ConfigBase):
         footers_max_ms: Milliseconds that one query may wait for footers and rows of files. The first queries of a JVM,
             which have to load and compile the readers, may wait longer: in total, 20 times this limit for each kind of
             reader. Footers stay in memory for later queries, which continue where this one stopped. If only a part of a
-            table's footers was read, its rows are extrapolated. The default is too short to notice. It suffices for
-            some hundred files on a local disk, or for one file each of a dozen tables on an object store, where a read
-            takes about 50 ms. 0 uses only footers in memory.
+            table's footers was read, its rows are extrapolated. The default suffices for some hundred files on a local
+            disk, or for one file each of a dozen tables on an object store, where a read takes about 50 ms. 0 uses only
+            footers in memory.
         planning_max_ms: Milliseconds that Dovetail may add to the planning of one query, including its subqueries:
             statistics, footers, rows, predicates on rows, estimates and search. Reading may use half of it. After that,
             the best plan so far is taken, the rest stays as written, and explain lists what was cut.
             spark.dovetail.footers.maxMs and spark.dovetail.reorder.maxPlanningMs are parts of this time and end with
-            it. The first query of a JVM, which has to load classes, has twice as long. The default is higher than all
-            measurements of TPC-DS and TPC-H (50 ms for half of their queries, 320 ms for 95 %, 1,600 ms for the slowest
-            on a loaded machine), so it stops only exceptional queries.
+            it. The first query of a JVM, which has to load classes, has twice as long. No query of TPC-DS and TPC-H
+            reached the default.
         planning_budget_ms: Milliseconds that the search for one group of joins may take, within
             spark.dovetail.planning.maxMs. After that, the best plan so far is taken.
         exact_pairs: Pairs of sub-plans that the exact search may consider for one group of joins. Beyond this number, a
@@ -75,10 +75,11 @@ class Config(ConfigBase):
             estimate is below Spark's own threshold, and they fit into the memory of driver and executors even if the
             estimate is wrong. spark.sql.autoBroadcastJoinThreshold=-1 also turns this off.
         adaptive_shuffled_hash: Whether a shuffled join builds a hash table of its smaller input instead of sorting both
-            inputs, after adaptive execution has measured them and if every task has the memory.
+            inputs, after adaptive execution has measured them, if that input is at most half as large as the other and
+            every task has the memory.
         adaptive_reorder: Whether consecutive joins are reordered while the query runs, if the counted rows of their
-            inputs differ from the estimates and another order saves the share of the joins' work that
-            spark.dovetail.reorder.minGain requires. Spark accepts an order with one more exchange only if
+            inputs differ from the estimates by a factor of 1.5 and another order saves the share of the joins' work
+            that spark.dovetail.reorder.minGain requires. Spark accepts an order with one more exchange only if
             spark.sql.adaptive.customCostEvaluatorClass is dovetail.DovetailCostEvaluator. Needs
             spark.sql.adaptive.enabled.
         reorder_exclude_tables: Tables, separated by commas: t, db.t, or a pattern with *. A group of joins that reads
@@ -96,10 +97,10 @@ class Config(ConfigBase):
             (TIMESTAMP_NTZ).
         sample_enabled: Whether DOVETAIL ANALYZE stores a sample of rows, on which predicates are tested.
         sample_rows: Number of rows of a table that DOVETAIL ANALYZE samples; fewer if rows are long.
-        sample_files: Whether Dovetail reads some thousand rows of Parquet, ORC, CSV and JSON tables without a collected
-            sample while it plans a query, in the time that spark.dovetail.footers.maxMs leaves. It tests predicates on
-            these rows, counts join keys of small Parquet and ORC tables, and estimates the number of rows of CSV and
-            JSON tables. The rows stay in the driver's memory for later queries.
+        sample_files: Whether Dovetail reads some rows of Parquet, ORC, CSV and JSON tables without a collected sample
+            while it plans a query, in the time that spark.dovetail.footers.maxMs leaves. It tests predicates on these
+            rows, counts join keys of small Parquet and ORC tables, and estimates the number of rows of CSV and JSON
+            tables. The rows stay in the driver's memory for later queries.
         jdbc_statistics: Whether Dovetail asks PostgreSQL for its own statistics of tables that are read over JDBC,
             while it plans a query: one query per table on pg_class and pg_stats, over the connection options of the
             table. The answer stays in the driver's memory for ten minutes.
@@ -115,7 +116,7 @@ class Config(ConfigBase):
             a table that is read by its path, a column is private if any entry has its name. DOVETAIL ANALYZE reports
             names that no table has.
         log_queries: Number of queries of this session that dovetail_queries() keeps in the driver's memory, with their
-            text if they came from SQL. 0 keeps none.
+            text if they came from SQL. 0 keeps none, and Spark's explain then shows nothing of Dovetail.
         history_enabled: Whether Dovetail remembers how many rows the sub-plans of a query returned when it ran, and
             plans later queries with these numbers. They are kept beside the statistics in spark.dovetail.store.path,
             with names of tables and hashes, but without values and query texts. Nothing is remembered if

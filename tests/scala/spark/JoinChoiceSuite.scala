@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, ReturnAnswer}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.TaskMemory
+import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.history.History
 import org.apache.spark.sql.dovetail.plan.{ChosenJoin, FailedJoins, FatalExit, JoinDecision, JoinFailure, JoinFailures}
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
@@ -441,10 +442,17 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("decisions are equal only if they decide the same: Spark merges subqueries whose joins have equal hints") {
-    val (left, right) = (JoinDecision.hint(Some(BuildLeft)), JoinDecision.hint(Some(BuildRight)))
-    assert(left != right && left == JoinDecision.hint(Some(BuildLeft)))
-    assert(left != JoinDecision.hint(Some(BuildLeft), Vector(BuildRight)))
-    assert(left.hashCode == JoinDecision.hint(Some(BuildLeft)).hashCode)
+    def join(columns: String) = dovetail(on = false)(
+      optimized(s"SELECT big.i, $columns FROM big JOIN (SELECT * FROM medium WHERE w > 3) m ON big.k = m.k")
+    ).collectFirst { case j: Join => j }.get
+    val (narrow, again, wide) = (join("m.w"), join("m.w"), join("m.w, m.t"))
+    val decided               = JoinDecision.hint(narrow, Some(BuildRight))
+    assert(decided == JoinDecision.hint(again, Some(BuildRight)), "other ids of the same columns")
+    assert(decided.hashCode == JoinDecision.hint(again, Some(BuildRight)).hashCode)
+    assert(decided != JoinDecision.hint(wide, Some(BuildRight)), "more columns")
+    assert(decided != JoinDecision.hint(narrow, Some(BuildLeft)))
+    assert(decided != JoinDecision.hint(narrow, Some(BuildRight), Vector(BuildLeft)))
+    assert(decided != JoinGroup.Mark && JoinGroup.Mark != decided, "nor is it a mark without a decision")
   }
 
   test("two joins and a window above: each join as its inputs turned out, and the same answer") {

@@ -218,10 +218,13 @@ class CostSuite extends AnyFunSuite {
     assert(priced(text, "((A B) C)", noSwap).joins.last.own.exchange === exchange(1e6, 100) + exchange(1e6, 192))
   }
 
-  test("a partitioning that is used again is not given up for a broadcast") {
-    val tree = priced("A 1e6; B 1e6; C 10; A.k:1e6=B.k:1e6=C.k:10", "((A B) C)", ClusterFacts())
-    assert(tree.joins.last.method == SortMerge)
-    assert(tree.joins.last.own.exchange === exchange(10, 100))
+  test(
+    "an input that stays where it is meets a small one that is broadcast after its exchange, and stays partitioned"
+  ) {
+    val (keys, order) = ("A.k:1e6=B.k:1e6=C.k:10=D.k:1e6", "(((A B) C) D)")
+    val joins         = priced(s"A 1e6; B 1e6; C 10; D 1e6; $keys", order, ClusterFacts()).joins
+    assert(joins(1).method == ShuffledThenBroadcast && joins(1).own.exchange === exchange(10, 100))
+    assert(joins(2).own.exchange === exchange(1e6, 100))
   }
 
   test("the search prefers the order that uses a partitioning again") {

@@ -237,9 +237,10 @@ final class PlanOracle(
           Seq(mk).filter(_ => !mp.sorted || moved.contains(mk))
         if (!o.equi) Seq(Plan(inputs + r(l) * r(m) * k.nestedLoopPair + broadcast(copied) + output, Set.empty))
         else {
-          val swapped  = moved.size == 2 && o.kind != JoinKind.FullOuter && w(m) <= facts.broadcastBytes
+          val swapped  = moved.contains(mk) && o.kind != JoinKind.FullOuter && w(m) <= facts.broadcastBytes
+          val stays    = if (moved.size == 2) Set.empty[Int] else lp.partitioning
           val shuffled =
-            if (swapped) Plan(moved.map(s => exchange(s._1)).sum + byBroadcast, Set.empty)
+            if (swapped) Plan(moved.map(s => exchange(s._1)).sum + byBroadcast, stays)
             else if (moved.size == 2 && o.kind != JoinKind.FullOuter && hashed(mk, lk))
               Plan(inputs + moved.map(s => exchange(s._1)).sum + hash(mk, lk) + made, leftKey)
             else {
@@ -270,10 +271,10 @@ final class PlanOracle(
         val (build, probe) = small(a, b)
         val made           = tested * slow((a | b) -> key, a -> key, b -> key)
         val shuffled       =
-          if (moved.size == 2 && w(build) <= facts.broadcastBytes)
+          if (moved.contains(build -> key) && w(build) <= facts.broadcastBytes)
             Plan(
               inputs + moved.map(s => exchange(s._1)).sum + broadcast(build) + r(probe) * k.hashProbe + tested,
-              Set.empty
+              if (moved.size == 2) Set.empty else if (probe == a) p.partitioning else q.partitioning
             )
           else if (moved.size == 2 && hashed(build -> key, probe -> key))
             Plan(inputs + moved.map(s => exchange(s._1)).sum + hash(build -> key, probe -> key) + made, key)

@@ -146,6 +146,8 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     private val movesLeft  = missing(left, l, leftKey)
     private val movesRight = missing(right, r, rightKey)
 
+    def moves(side: SubPlan): Boolean = if (side eq left) movesLeft else movesRight
+
     /** Whether both sides are exchanged. */
     def movesBoth: Boolean = movesLeft && movesRight
 
@@ -185,10 +187,12 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     val inputs  = left.cost(l) + right.cost(r) + shuffle.exchanges
     val b       = if (swap == SwapRight) right else smaller(left, right)
     val s       = other(b, left, right)
-    // Adaptive execution changes a join only if both exchanges are its own: it does not give up a reused partitioning.
-    if (shuffle.movesBoth && swap != SwapNone && b.bytes <= facts.broadcastBytes)
-      out.offer(inputs + broadcast(b) + probe(s) + output, 0L, ShuffledThenBroadcast, left, l, right, r, repartition)
-    else if (!facts.preferSortMerge)
+    // Adaptive execution broadcasts an input that an exchange for this join has measured. The other one keeps its
+    // partitioning, if it is not exchanged.
+    if (shuffle.moves(b) && swap != SwapNone && b.bytes <= facts.broadcastBytes) {
+      val stays = if (shuffle.movesBoth) 0L else s.partitioning(if (s eq left) l else r)
+      out.offer(inputs + broadcast(b) + probe(s) + output, stays, ShuffledThenBroadcast, left, l, right, r, repartition)
+    } else if (!facts.preferSortMerge)
       out.offer(inputs + shuffle.hashes(b) + shuffle.output, outKey, ShuffledHash, left, l, right, r, repartition)
     else {
       val (l0, r0) = (left.best, right.best)

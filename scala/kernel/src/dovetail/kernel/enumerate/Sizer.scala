@@ -187,7 +187,8 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
       o.equi,
       o.copies,
       model.shareOfKeys(o),
-      o.selectivity
+      // such an equality is a hash key, and also a part of the selectivity
+      if (o.wideEquality) 1.0 else o.selectivity
     )
   }
 

@@ -12,8 +12,8 @@ package dovetail.kernel.profile
  * @param ordered  classes whose keys are the values themselves, whole numbers on a line (integers, dates, timestamps)
  * @param keptOnly those of `keys` that are known only for kept rows
  * @param memo     cache for results on the keys
- * @param places   if the rows were read in a few places of the table: the first row of each place. Empty if each row was
- *                 drawn by itself.
+ * @param places   if the rows were read in a few places of the table: the first row of each place. Empty if each row
+ *                 was drawn by itself.
  */
 final case class RelationSample(
     complete: Boolean,
@@ -35,19 +35,24 @@ final case class RelationSample(
   /** Number of rows kept. */
   def rows: Int = kept.size
 
+  // positions of the first and after the last kept row of each place that has any
+  private lazy val filled: Vector[(Int, Int)] = {
+    val starts = places.map(kept.between(0, _)) :+ rows
+    starts.zip(starts.drop(1)).filter { case (from, to) => to > from }
+  }
+
+  /** Number of places with kept rows. */
+  def filledPlaces: Int = filled.size
+
   /**
    * Mean value of the kept rows of each place that has any.
    *
    * @param values value of each kept row
    */
-  def meansOfPlaces(values: Array[Double]): Vector[Double] = {
-    val starts = places.map(kept.between(0, _)) :+ rows
-    starts.zip(starts.drop(1)).collect {
-      case (from, to) if to > from =>
-        var (sum, i) = (0.0, from)
-        while (i < to) { sum += values(i); i += 1 }
-        sum / (to - from)
-    }
+  def meansOfPlaces(values: Array[Double]): Vector[Double] = filled.map { case (from, to) =>
+    var (sum, i) = (0.0, from)
+    while (i < to) { sum += values(i); i += 1 }
+    sum / (to - from)
   }
 }
 

@@ -58,12 +58,14 @@ object Sampling {
     means.map(m => (m - mean) * (m - mean)).sum / math.max(means.size - 1.0, 1.0) / means.size
 
   /**
-   * Relative variance of the mean of some places: 1 if all that counts lies in one of them, and not below what places
-   * that were not read may differ. 0 if all means are 0.
+   * Relative variance of the mean of some places: 1 if all that counts lies in one of them or if there is only one, and
+   * not below what places that were not read may differ. 0 if all means are 0.
    */
   def variation(means: Seq[Double]): Double = {
     val mean = means.sum / math.max(means.size, 1)
-    if (mean <= 0.0) 0.0 else math.max(ofMean(means, mean) / mean / mean, Variation * Variation / means.size)
+    if (mean <= 0.0) 0.0
+    else if (means.size < 2) 1.0
+    else math.max(ofMean(means, mean) / mean / mean, Variation * Variation / means.size)
   }
 
   /**

@@ -32,6 +32,7 @@ import dovetail.kernel.profile.{Estimate, Source}
  * Not thread-safe: one model serves one search.
  */
 final class CardinalityModel(graph: JoinGraph) {
+  import CardinalityModel.LogMost
 
   /** Counts on the relations' samples. */
   val samples: SampleJoins = new SampleJoins(graph)
@@ -115,7 +116,7 @@ final class CardinalityModel(graph: JoinGraph) {
    */
   private def counted(whole: SetFold.Result, pieces: Vector[RelSet], count: Int): SetSize = {
     def logOf(set: RelSet)   = fold(set.toVector.toArray, set.size, withBound = false).logPairs
-    def formula(set: RelSet) = math.exp(math.min(logOf(set), CardinalityModel.LogCeiling))
+    def formula(set: RelSet) = math.exp(math.max(-LogMost, math.min(logOf(set), LogMost)))
     val logCounted           = pieces.map(piece => math.log(samples.rowsOf(piece, formula(_))) - logOf(piece)).sum
     val size                 = whole.size
     val rows                 = math.exp(whole.logPairs + whole.logPredicates + logCounted)
@@ -126,5 +127,7 @@ final class CardinalityModel(graph: JoinGraph) {
 }
 
 private object CardinalityModel {
-  private val LogCeiling = math.log(Estimate.Ceiling)
+
+  /** Limit for logarithms of rows: products of a few such numbers are neither infinite nor 0. */
+  private val LogMost = math.log(Estimate.Ceiling)
 }

@@ -88,7 +88,7 @@ final class SampleJoins(graph: JoinGraph) {
     val n               = math.max(rows(root), 1.0)
     val composed        = formula(piece) * sampled.parts(piece, root).map(p => rowsOf(p, formula) / formula(p)).product
     val (counted, vary) = (rowsOf(piece) / n, variationOf(piece, root))
-    n * Sampling.partners(counted, vary, samples(root).places.size, composed / n)
+    n * Sampling.partners(counted, vary, samples(root).filledPlaces, composed / n)
   }
 
   /** How much the places of the root vary for this count. In a large piece, the relations next to the root decide. */
@@ -143,9 +143,9 @@ final class SampleJoins(graph: JoinGraph) {
     if (there) Some(partnered(left, right, keys)) else None
   }
 
-  /** Whether partners of the rows of `left` can be counted in `right`. */
+  /** Whether partners of the rows of one relation can be counted in another: not on rows that lay together. */
   private def meet(left: Int, right: Int): Boolean =
-    covered.contains(left) && covered.contains(right) && !samples(right).clustered
+    Seq(left, right).forall(r => covered.contains(r) && !samples(r).clustered)
 
   /**
    * Smallest share of the rows of `left` without a partner in `right` that a count of partners can tell: 0 on complete
@@ -153,8 +153,7 @@ final class SampleJoins(graph: JoinGraph) {
    * succession).
    */
   def leastAlone(left: Int, right: Int): Double =
-    if (samples(left).complete && samples(right).complete) 0.0
-    else 1.0 / ((if (samples(left).clustered) samples(left).places.size else samples(left).rows) + 2.0)
+    if (samples(left).complete && samples(right).complete) 0.0 else 1.0 / (samples(left).rows + 2.0)
 
   private def partnered(left: Int, right: Int, keys: Vector[Int]): Double = {
     val node   = Node(right, keys, Vector.empty)

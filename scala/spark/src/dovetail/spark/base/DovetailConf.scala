@@ -45,8 +45,8 @@ object DovetailConf {
     boolean(
       "spark.dovetail.enabled",
       true,
-      "Whether Dovetail changes plans: join orders, broadcasts, hash joins and early groupings. If false, Spark plans " +
-        "as it does without Dovetail."
+      "Whether Dovetail changes plans: join orders, broadcasts, hash joins and early groupings. If false, Spark " +
+        "plans as it does without Dovetail."
     )
 
   val CostModel: Setting[String] = choice(
@@ -106,8 +106,8 @@ object DovetailConf {
     2000L,
     1L,
     "Milliseconds that Dovetail may add to the planning of one query, including its subqueries: statistics, " +
-      "footers, rows, predicates on rows, estimates and search. Reading may use half of it. After that, the best plan " +
-      "so far is taken, the rest stays as written, and explain lists what was cut. spark.dovetail.footers.maxMs and " +
+      "footers, rows, predicates on rows, estimates and search. Reading may use half of it. After that, the best " +
+      "plan so far is taken, the rest stays as written, and explain lists what was cut. spark.dovetail.footers.maxMs and " +
       "spark.dovetail.reorder.maxPlanningMs are parts of this time and end with it. The first query of a JVM, which " +
       "has to load classes, has twice as long. No query of TPC-DS and TPC-H reached the default."
   )
@@ -208,8 +208,8 @@ object DovetailConf {
     "spark.dovetail.adaptive.reorder",
     false,
     "Whether consecutive joins are reordered while the query runs, if the counted rows of their inputs differ from " +
-      "the estimates by a factor of 1.5 and another order saves the share of the joins' work that spark.dovetail.reorder.minGain " +
-      "requires. Spark accepts an order with one more exchange only if " +
+      "the estimates by a factor of 1.5 and another order saves the share of the joins' work that " +
+      "spark.dovetail.reorder.minGain requires. Spark accepts an order with one more exchange only if " +
       "spark.sql.adaptive.customCostEvaluatorClass is dovetail.DovetailCostEvaluator. Needs " +
       "spark.sql.adaptive.enabled."
   )

@@ -113,14 +113,15 @@ final class FooterReading(maxMillis: Long) {
   /**
    * Runs the tasks until they are done or time is up. Each task gets the time at which it should stop.
    *
-   * @param urgent whether the query also waits beyond its budget for readers that serve their first query
+   * @param urgent  whether the query also waits beyond its budget for readers that serve their first query
+   * @param patient whether it waits beyond its budget at all
    * @return number of tasks that were not done
    */
-  def run(all: Seq[FooterReading.Task], urgent: Boolean = true): Int = {
+  def run(all: Seq[FooterReading.Task], urgent: Boolean = true, patient: Boolean = true): Int = {
     val hung             = all.map(_.place).distinct.filter(Aside.hangs)
     val (hanging, tasks) = all.partition(t => hung.contains(t.place))
     hung.foreach(Aside.cutOff)
-    val readers = tasks.map(_.reader).filter(urgent || met.containsKey(_))
+    val readers = tasks.map(_.reader).filter(reader => patient && (urgent || met.containsKey(reader)))
     val most    = math.max(0L, budget - spent) + readers.map(allowance).foldLeft(0L)(math.max)
     val time    = math.min(most, PlanningTime.toRead / FooterReading.PartOfReading)
     hanging.size + (if (tasks.isEmpty || time <= 0L) tasks.size else undone(time, tasks))

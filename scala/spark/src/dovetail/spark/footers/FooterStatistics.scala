@@ -55,7 +55,7 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
     val first  = reading.run(urgent)
     val more   = others
     val unread = first + reading.run(more, urgent = false)
-    reading.run(spare, urgent = false)
+    reading.run(spare, urgent = false, patient = false)
     if (unread > 0 && maxMillis > 0L)
       PlanningTime.cut(s"rows of $unread of ${urgent.size + more.size} tables were not read in time")
   }

@@ -136,7 +136,7 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
     )
       join
     else {
-      val decided = join.copy(hint = JoinDecision.hint(JoinDecision.broadcast(side.join), kept :+ side.side))
+      val decided = join.copy(hint = JoinDecision.hint(join, JoinDecision.broadcast(side.join), kept :+ side.side))
       decided.copyTagsFrom(join)
       decided
     }

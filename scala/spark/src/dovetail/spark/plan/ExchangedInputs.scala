@@ -36,6 +36,7 @@ object ExchangedInputs {
    * @param steering the user's instructions for this query
    */
   def count(plan: LogicalPlan, steering: Steering): Unit = {
+    plan.foreach { case j: Join => j.unsetTagValue(Together); case _ => }
     val joins = changeable(plan, steering).filterNot(_.children.exists(isBroadcast))
     joins.foreach(_.setTagValue(Together, joins.size))
   }

@@ -84,14 +84,18 @@ final class GroupGraph(
     )
   }
 
-  /** Columns by whose hash a leaf is partitioned. None if a join key is computed from one of them. */
+  /**
+   * Columns by whose hash a leaf is partitioned. None if a join key is computed from one of them, or if adaptive
+   * execution would rather broadcast the leaf.
+   */
   private def hashedBy(leaf: Int): Set[Long] = {
     val columns  = AttributeSet(HashedLeaf(leaves(leaf)))
     def keys     = members.flatten ++ conditions.flatten.flatMap(_.key).flatMap { case (l, r) => Vector(l, r) }
     def computed = keys.exists(m =>
       m.relation == leaf && !m.expression.isInstanceOf[Attribute] && m.expression.references.exists(columns.contains)
     )
-    if (columns.isEmpty || computed) Set.empty else columns.map(_.exprId.id).toSet
+    def small = profiles(leaf).bytes(leaves(leaf).output.map(_.exprId.id)) <= planner.facts.broadcastBytes
+    if (columns.isEmpty || computed || small) Set.empty else columns.map(_.exprId.id).toSet
   }
 
   /**

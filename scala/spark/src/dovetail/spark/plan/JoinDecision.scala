@@ -1,7 +1,9 @@
 package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.sql.catalyst.optimizer.BuildSide
-import org.apache.spark.sql.catalyst.plans.logical.{HintInfo, Join, JoinHint}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, HintInfo, Join, JoinHint, LogicalPlan}
+import org.apache.spark.sql.dovetail.predicates.ExpressionText
+import org.apache.spark.sql.types.DataType
 
 /**
  * The decision about a join, made when its join group was ordered. [[JoinChoice]] reads it when it plans the join.
@@ -13,22 +15,39 @@ import org.apache.spark.sql.catalyst.plans.logical.{HintInfo, Join, JoinHint}
  *
  * @param broadcast side to broadcast
  * @param kept      sides that Spark takes for small, but that take more memory than there is for a broadcast
+ * @param sides     what the sides that were decided on return
  */
-final class JoinDecision private (val broadcast: Option[BuildSide], val kept: Vector[BuildSide])
-    extends HintInfo(None) {
+final class JoinDecision private (
+    val broadcast: Option[BuildSide],
+    val kept: Vector[BuildSide],
+    private val sides: Vector[JoinDecision.Returned]
+) extends HintInfo(None) {
 
-  // Spark merges subqueries whose joins have equal hints
-  override def equals(that: Any): Boolean = that match {
-    case d: JoinDecision => d.broadcast == broadcast && d.kept == kept
+  // Spark merges subqueries whose joins have equal hints, and the columns of their sides. A decision holds only for the
+  // columns and rows that it was made for.
+  override def canEqual(that: Any): Boolean = that.isInstanceOf[JoinDecision]
+  override def equals(that: Any): Boolean   = that match {
+    case d: JoinDecision => d.broadcast == broadcast && d.kept == kept && d.sides == sides
     case _               => false
   }
-  override def hashCode: Int = (broadcast, kept).##
+  override def hashCode: Int = (broadcast, kept, sides).##
 }
 
 object JoinDecision {
 
-  def hint(broadcast: Option[BuildSide], kept: Vector[BuildSide] = Vector.empty): JoinHint =
-    JoinHint(Some(new JoinDecision(broadcast, kept)), None)
+  /** What a side returns: its columns, and the conditions on its rows. */
+  final private case class Returned(columns: Seq[(String, DataType)], conditions: Seq[String])
+
+  /** The hint with a decision about this join. */
+  def hint(join: Join, broadcast: Option[BuildSide], kept: Vector[BuildSide] = Vector.empty): JoinHint = {
+    val sides = (broadcast.toVector ++ kept).distinct.map(side => returned(JoinChoice.input(join, side)))
+    JoinHint(Some(new JoinDecision(broadcast, kept, sides)), None)
+  }
+
+  private def returned(side: LogicalPlan) = Returned(
+    side.output.map(a => a.name -> a.dataType),
+    side.collect { case Filter(condition, _) => ExpressionText(condition) }
+  )
 
   def broadcast(join: Join): Option[BuildSide] = of(join).flatMap(_.broadcast)
 

@@ -80,7 +80,7 @@ final class RebuildPlan(
       val kept = Vector(l -> a, r -> b).collect {
         case (input, plan) if heavy(input, plan, methods) => if (plan eq join.left) BuildLeft else BuildRight
       }
-      val decided = if (side.isEmpty && kept.isEmpty) join else join.copy(hint = JoinDecision.hint(side, kept))
+      val decided = if (side.isEmpty && kept.isEmpty) join else join.copy(hint = JoinDecision.hint(join, side, kept))
       if (step.operator.isEmpty) decided else filtered(others(left, right), decided)
   }
 

@@ -24,7 +24,7 @@ import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
  *
  * It runs among the pre-CBO rules, once per query and once per subquery, all within one time budget ([[PlanningTime]]).
  * If no group changes, the rule returns the plan unchanged, apart from the scans of connectors, which Spark builds next
- * in any case. If anything goes wrong, the plan stays as it came. The [[Trace]] and
+ * in any case. It does the same if anything goes wrong. The [[Trace]] and
  * the session's [[QueryLog]] record what happened.
  */
 class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
@@ -49,8 +49,9 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   private def inTime(plan: LogicalPlan, before: Int): LogicalPlan = {
     // not the plan as it came: Spark would build the scans of connectors a second time
     val scanned = Preparation.withScans(session, plan)
-    val result  =
+    val result  = FailOpen("reordering joins", (why: String) => { Trace.failed(before, why); scanned }) {
       PlanningTime.orNone(reordered(plan, scanned)).getOrElse { Trace.failed(before, TimeIsUp.reason); scanned }
+    }
     val cuts = PlanningTime.takeCuts()
     if (cuts.nonEmpty) Trace.record(_ => GroupReport.leftAlone(Vector.empty, cuts.mkString("; ")))
     result

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, SubqueryCopies}
-import org.apache.spark.sql.dovetail.leaf.LeafNames
+import org.apache.spark.sql.dovetail.leaf.{FailingScan, LeafNames}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
@@ -66,7 +66,9 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
         for {
           (aggregate, key) <- grouping(leaves(leaf), column)
           table = leaves(other)
-          if leaves(leaf).deterministic && table.outputSet.contains(partner) && RereadInput(table) &&
+          if leaves(leaf).deterministic && !aggregate.exists(FailingScan.runsProgram) && table.outputSet.contains(
+            partner
+          ) && RereadInput(table) &&
             !reducedBefore(aggregate, key, table)
           profile = statistics(table)
           columns = table.output.map(_.exprId.id)
@@ -102,7 +104,7 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
       val (table, names) = copied(r.table)
       statistics.learnCopy(r.table, table)
       val join = semiJoin(r.aggregate.child, r.key, table, names(r.partner))
-      plan.withNewChildren(Seq(join.copy(hint = JoinDecision.hint(Some(BuildRight)))))
+      plan.withNewChildren(Seq(join.copy(hint = JoinDecision.hint(join, Some(BuildRight)))))
     } else plan.mapChildren(reduced(_, r))
 
   private def note(group: JoinGroup, r: Reduction): String = {

@@ -25,7 +25,7 @@ import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, Join
  * knows that the join returns no row. A Cartesian product reads nothing if one side is a table without files, because
  * it then has no partition. Without adaptive execution, Spark does not compute the exchanges below the other side then.
  *
- * The reverse holds for inputs that run a program of the user: it may have effects that plain Spark's answer comes with,
+ * The reverse holds for inputs that run a program of the user: it may have effects that come with plain Spark's answer,
  * so a new order must not spare such an input where the written one does not.
  *
  * Otherwise, the check covers only what happens in every run. If both sides are exchanged, both are read, or it is a
@@ -100,14 +100,12 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
     val programs = leaves.indices.filter(i => leaves(i).exists(FailingScan.runsProgram))
     if (programs.isEmpty) None
     else {
-      def certain(plan: LogicalPlan) =
-        shields(
-          plan
-        ).map { case (i, spared) => i -> spared.filterNot(s => inTime(s.when)) }.withDefaultValue(Vector.empty)
-      val (before, after) = (certain(written), certain(rebuilt))
-      (for (i <- programs; s <- after(i) if !before(i).exists(_.covers(s)))
-        yield s"reading ${names(i)} runs a program, which may have effects; in the new order Spark does not read it if " +
-          s"there ${s.when.shown} ${s.leaves.toVector.sorted.map(names).mkString(", ")}").headOption
+      val (before, after)                               = (shields(written), shields(rebuilt))
+      def certain(of: Map[Int, Vector[Shield]], i: Int) =
+        of.getOrElse(i, Vector.empty).filterNot(s => inTime(s.when))
+      (for (i <- programs; s <- certain(after, i) if !certain(before, i).exists(_.covers(s)))
+        yield s"reading ${names(i)} runs a program, which may have effects; in the new order Spark does not read it " +
+          s"if there ${s.when.shown} ${s.leaves.toVector.sorted.map(names).mkString(", ")}").headOption
     }
   }
 

@@ -16,7 +16,7 @@ import org.apache.spark.sql.types._
  * A sample of a table of Parquet or ORC files, for a query that is being planned. Spark's own reader reads the rows on
  * the driver, without a job.
  *
- * Of a table of moderate size, each row is drawn at random and independently, so joins can be counted on such samples.
+ * Of a table of moderate size, each row is drawn at random and independently, so it can be joined with other samples.
  * Of a larger table, runs of rows are read in a few places that are spread over the files, and one of every n of these
  * rows is kept. The sample records where the places begin, so that rows that lie together are not taken for independent
  * rows ([[PlanSample.left]]). Readers fetch a column of a row group as a whole: the larger the column chunks, the fewer

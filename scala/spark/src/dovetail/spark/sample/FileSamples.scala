@@ -15,7 +15,7 @@ import org.apache.spark.sql.types.{StructField, StructType}
 
 /**
  * Samples of tables without collected statistics. The rows are read from the files of a table while a query is planned
- * ([[FileSample]]), for the columns that the predicates of the query read, and cached for later queries
+ * ([[FileSample]]), for the columns that the predicates and joins of the query read, and cached for later queries
  * ([[FileSampleCache]]). One instance serves one run of the rule. It reads in the time that the footers have left.
  */
 final class FileSamples(footers: FooterStatistics, settings: ReaderSettings, conf: SQLConf) {

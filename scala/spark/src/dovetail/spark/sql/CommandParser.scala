@@ -12,8 +12,9 @@ import org.apache.spark.sql.dovetail.steer.QueryHints
  * Adds the statements that begin with DOVETAIL to the session's parser. All other text goes to the previous parser
  * (Spark's, or another extension's), and Dovetail's hints are removed from its result.
  *
- * It is a dynamic proxy, because the parser's interface grows with every Spark line. The proxy has all interfaces of the
- * previous parser: other extensions look for their own ones on the session's parser, as the procedures of Iceberg do.
+ * It is a dynamic proxy, because the parser's interface grows with every Spark line. The proxy has all interfaces of
+ * the previous parser: other extensions look for their own ones on the session's parser, as the procedures of Iceberg
+ * do.
  */
 object CommandParser {
 
