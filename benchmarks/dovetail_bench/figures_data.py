@@ -14,6 +14,9 @@ from dovetail_bench.report import RESULTS
 # Real data sets, and the queries of each.
 REAL = ("f1", "lahman", "nycflights13")
 
+# Data sets that were added late, which show what to expect of data that Dovetail was not developed with.
+MORE_REAL = ("cricket", "tennis", "nyc_subway", "osm")
+
 # A query counts as slower than plain Spark if it exceeds both this factor and these seconds (the project's target).
 SLOWER, SLOWER_SECONDS = 1.10, 0.5
 
