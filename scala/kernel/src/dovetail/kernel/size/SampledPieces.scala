@@ -33,7 +33,7 @@ final private[size] class SampledPieces(graph: JoinGraph, samples: Array[Relatio
    */
   def parts(piece: RelSet, root: Int): Vector[RelSet] = {
     val (others, alone) = (piece - RelSet.single(root), RelSet.single(root))
-    val branches        = divided(others, others.toVector)
+    val branches        = divided(others)
     if (branches.size > 1) branches.map(_ | alone)
     else if (others.size < 2) Vector.empty
     else
@@ -51,11 +51,11 @@ final private[size] class SampledPieces(graph: JoinGraph, samples: Array[Relatio
     piece
   }
 
-  /** The connected parts of a set, by their first relation in this order. */
-  private def divided(set: RelSet, order: Vector[Int]): Vector[RelSet] = {
+  /** The connected parts of a set, by their first relation. */
+  private def divided(set: RelSet): Vector[RelSet] = {
     val parts = Vector.newBuilder[RelSet]
     var left  = set
-    order.foreach(r => if (left.contains(r)) { val part = connected(left, r); parts += part; left = left - part })
+    while (left.nonEmpty) { val part = connected(left, left.min); parts += part; left = left - part }
     parts.result()
   }
 
@@ -69,6 +69,6 @@ final private[size] class SampledPieces(graph: JoinGraph, samples: Array[Relatio
     clustered.foreach { r =>
       if (set.contains(r)) { val piece = connected(left, r); pieces += piece; left = left - piece }
     }
-    (pieces.result() ++ divided(left, left.toVector)).filter(_.size > 1)
+    (pieces.result() ++ divided(left)).filter(_.size > 1)
   }
 }
