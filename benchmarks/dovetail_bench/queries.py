@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -83,10 +83,15 @@ def load(suite: str, names: Iterable[str] = (), cache: Path | None = None) -> li
     texts_of_all = unpacked(cache or cache_root(), "query-texts", SPARK_VERSION, _IN_JAR.values(), (".sql",))
     directory = texts_of_all / _IN_JAR[suite]
     texts = {p.stem: _COMMENT.sub("", p.read_text(encoding="utf-8")).strip() for p in directory.glob("*.sql")}
-    wanted = list(names) or sorted(texts, key=_natural)
+    return chosen(suite, {name: texts[name] for name in sorted(texts, key=_natural)}, names)
+
+
+def chosen(suite: str, texts: Mapping[str, str], names: Iterable[str] = ()) -> list[Query]:
+    """All queries of a suite in the order of `texts` (name → text), or the named ones."""
+    wanted = list(names) or list(texts)
     unknown = [name for name in wanted if name not in texts]
     if unknown:
-        raise DovetailError(f"{suite} has no {', '.join(unknown)}; it has {', '.join(sorted(texts, key=_natural))}")
+        raise DovetailError(f"{suite} has no {', '.join(unknown)}; it has {', '.join(texts)}")
     return [Query(suite, name, texts[name]) for name in wanted]
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from dovetail.errors import DovetailError
-from dovetail_bench.queries import Query
+from dovetail_bench.queries import Query, chosen
 
 # Name of the suite.
 SMALL = "small"
@@ -33,8 +32,4 @@ _TEXTS = {
 
 def load(names: Iterable[str] = ()) -> list[Query]:
     """All queries, or the named ones."""
-    wanted = list(names) or list(_TEXTS)
-    unknown = [name for name in wanted if name not in _TEXTS]
-    if unknown:
-        raise DovetailError(f"{SMALL} has no {', '.join(unknown)}; it has {', '.join(_TEXTS)}")
-    return [Query(SMALL, name, _TEXTS[name]) for name in wanted]
+    return chosen(SMALL, _TEXTS, names)

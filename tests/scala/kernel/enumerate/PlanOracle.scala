@@ -3,7 +3,7 @@ package dovetail.kernel.enumerate
 import scala.collection.mutable
 
 import dovetail.kernel.cost.{BroadcastMemory, ClusterFacts, CostConstants}
-import dovetail.kernel.graph.{JoinGraph, JoinKind, JoinPredicate, Member, Operator, RelSet}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator, RelSet}
 import dovetail.kernel.profile.{Assumptions, Width}
 import dovetail.kernel.size.CardinalityModel
 
@@ -198,11 +198,9 @@ final class PlanOracle(
       ((l & ~a) == 0 && (m & ~b) == 0) || ((l & ~b) == 0 && (m & ~a) == 0)
     }
     // share of the pairs with equal keys that the other predicates within a set keep
-    def needs(p: JoinPredicate) =
-      if (graph.operators.isEmpty) p.relations.toSet else graph.joinable.conflicts.predicates(p.index).all.toSet
     val residual = csgs.connected.iterator.map(s =>
       s -> Assumptions.conjunction(
-        graph.predicates.filter(p => p.sides.isEmpty && needs(p).subsetOf(members(s).toSet)).map(_.selectivity)
+        graph.predicates.filter(p => p.sides.isEmpty && graph.neededBy(p).subsetOf(members(s).toSet)).map(_.selectivity)
       )
     ).toMap
     val model                     = new CardinalityModel(graph)

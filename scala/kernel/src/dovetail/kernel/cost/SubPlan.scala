@@ -37,7 +37,7 @@ class SubPlan(
     val copies: Int = 1,
     val residual: Double = 1.0
 ) {
-  import SubPlan.{Alternative, Alternatives, NoExchange, Unpartitioned}
+  import SubPlan.{Alternative, Alternatives, Unpartitioned}
 
   /** log2 of the rows, at least 1: how often a sort halves them. Every join with this set uses it. */
   val halvings: Double = SubPlan.halvings(rows)
@@ -64,7 +64,7 @@ class SubPlan(
   /** The same set with alternative `i` alone, at no cost. A join with it then costs only what the join itself costs. */
   def only(i: Int): SubPlan = {
     val plan = unpriced
-    plan.add(0.0, partitioning(i), sorted(i), null, null, 0, null, 0, NoExchange)
+    plan.begin(0.0, partitioning(i), sorted(i))
     plan
   }
 
@@ -87,6 +87,14 @@ class SubPlan(
     var i = 1
     while (i < count) { if (cost(i) < cost(b)) b = i; i += 1 }
     b
+  }
+
+  /** Makes the set an input of this cost and partitioning, which no join produces. It is not sorted. */
+  def beginAsInput(cost: Double, partitioning: Long): Unit = begin(cost, partitioning, sorted = false)
+
+  private def begin(cost: Double, partitioning: Long, sorted: Boolean): Unit = {
+    kept(0) = new Alternative(cost, partitioning, sorted, null, null, 0, null, 0)
+    count = 1
   }
 
   /**
@@ -116,24 +124,6 @@ class SubPlan(
       case JoinMethod.BroadcastLeft  => right.sorted(rightAlt)
       case _                         => false
     })
-    add(cost, partitioning, sorted, method, left, leftAlt, right, rightAlt, repartition)
-  }
-
-  /** Offers the set as an input of this cost and partitioning, which no join produces. It is not sorted. */
-  def offerInput(cost: Double, partitioning: Long): Unit =
-    add(cost, partitioning, sorted = false, null, null, 0, null, 0, NoExchange)
-
-  private def add(
-      cost: Double,
-      partitioning: Long,
-      sorted: Boolean,
-      method: JoinMethod,
-      left: SubPlan,
-      leftAlt: Int,
-      right: SubPlan,
-      rightAlt: Int,
-      repartition: Double
-  ): Unit = {
     var i = 0
     while (i < count) {
       val k = kept(i)
@@ -191,9 +181,6 @@ object SubPlan {
 
   /** The partitioning of rows that may be anywhere. */
   val Unpartitioned: Long = 0L
-
-  /** Cost of an exchange of an input, which has no other plan to compare with. */
-  private val NoExchange: Double = 0.0
 
   private val Log2 = math.log(2.0)
 

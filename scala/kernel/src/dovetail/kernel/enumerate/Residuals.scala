@@ -1,7 +1,5 @@
 package dovetail.kernel.enumerate
 
-import scala.collection.immutable.BitSet
-
 import dovetail.kernel.graph.{JoinGraph, Words}
 import dovetail.kernel.profile.Assumptions
 
@@ -18,10 +16,7 @@ final private[enumerate] class Residuals(graph: JoinGraph) {
   private val shares    = residuals.map(_.selectivity).toArray
 
   // relations that must be joined before a predicate is applied
-  private val needs: Array[Array[Long]] = residuals.map { p =>
-    val all = if (graph.operators.isEmpty) BitSet(p.relations: _*) else graph.joinable.conflicts.predicates(p.index).all
-    words.packed(all)
-  }.toArray
+  private val needs: Array[Array[Long]] = residuals.map(p => words.packed(graph.neededBy(p))).toArray
 
   /** Share of the pairs that the predicates within the first `n` of `relations` keep together; 1 if there are none. */
   def shareOf(relations: Array[Int], n: Int): Double =

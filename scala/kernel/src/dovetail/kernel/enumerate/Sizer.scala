@@ -75,7 +75,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
       selective = keys.selective(Array(r), 1),
       copies = relation.copies
     )
-    plan.offerInput(costs.scan(plan) + filters(r, costs), keys.partitioningOf(r))
+    plan.beginAsInput(costs.scan(plan) + filters(r, costs), keys.partitioningOf(r))
     plan
   }
 

@@ -179,6 +179,10 @@ final case class JoinGraph(
   /** Decides which sets may be joined. */
   lazy val joinable: Joinable = new Joinable(this)
 
+  /** Relations that must be joined before a predicate is applied. */
+  def neededBy(p: JoinPredicate): BitSet =
+    if (operators.isEmpty) BitSet(p.relations: _*) else joinable.conflicts.predicates(p.index).all
+
   /** The edges of a graph with operators. */
   lazy val edges: Edges = new Edges(this)
 

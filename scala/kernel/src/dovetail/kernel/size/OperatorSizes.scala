@@ -33,7 +33,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
 
   private val words     = new Words(graph.size)
   private val conflicts = graph.joinable.conflicts
-  private val filters   = graph.predicates.map(p => words.packed(conflicts.predicates(p.index).all)).toArray
+  private val filters   = graph.predicates.map(p => words.packed(graph.neededBy(p))).toArray
   private val joins     = graph.operators.map(new Operation(_)).toArray
   private val single    = new mutable.LongMap[SetSize] // sets of one word
   private val several   = mutable.HashMap.empty[Words.Key, SetSize]

@@ -28,11 +28,8 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     ranks
   }
 
-  // relations that must be joined before a predicate is applied; in a graph without operators, the relations that it
-  // reads
-  private val predicateRelations: Array[Array[Int]] = graph.predicates.map { p =>
-    if (graph.operators.isEmpty) p.relations.toArray else graph.joinable.conflicts.predicates(p.index).all.toArray
-  }.toArray
+  // relations that must be joined before a predicate is applied
+  private val predicateRelations: Array[Array[Int]] = graph.predicates.map(graph.neededBy(_).toArray).toArray
 
   // per relation: the predicates whose last relation in the fixed order it is
   private val predicatesAt: Array[Array[Int]] = {

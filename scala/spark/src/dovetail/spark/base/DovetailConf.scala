@@ -96,9 +96,8 @@ object DovetailConf {
     "Milliseconds that one query may wait for footers and rows of files. The first queries of a JVM, which have " +
       "to load and compile the readers, may wait longer: in total, 20 times this limit for each kind of reader. " +
       "Footers stay in memory for later queries, which continue where this one stopped. If only a part of a " +
-      "table's footers was read, its rows are extrapolated. The default suffices for some hundred " +
-      "files on a local disk, or for one file each of a dozen tables on an object store, where a " +
-      "read takes about 50 ms. 0 uses only footers in memory."
+      "table's footers was read, its rows are extrapolated. The default suffices for some hundred files on a local " +
+      "disk, or for one file each of a dozen tables on an object store, where a read takes about 50 ms. 0 uses only footers in memory."
   )
 
   val PlanningMaxMs: Setting[Long] = long(
@@ -107,7 +106,8 @@ object DovetailConf {
     1L,
     "Milliseconds that Dovetail may add to the planning of one query, including its subqueries: statistics, " +
       "footers, rows, predicates on rows, estimates and search. Reading may use half of it. After that, the best " +
-      "plan so far is taken, the rest stays as written, and explain lists what was cut. spark.dovetail.footers.maxMs and " +
+      "plan so far is taken, the rest stays as written, and explain lists what was cut. " +
+      "spark.dovetail.footers.maxMs and " +
       "spark.dovetail.reorder.maxPlanningMs are parts of this time and end with it. The first query of a JVM, which " +
       "has to load classes, has twice as long. No query of TPC-DS and TPC-H reached the default."
   )

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.group
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, DataSourceV2ScanRelation}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.types.StructType
 
@@ -20,7 +20,7 @@ final private[group] class IdleRules(plan: LogicalPlan) {
   private lazy val partitioned = leaves.exists(isPartitioned)
   private lazy val nested      = leaves.exists(hasFields)
 
-  /** Whether the plan reads relations of connectors. */
+  /** Whether the plan reads relations of connectors for which no scan is built yet. */
   lazy val connected: Boolean = leaves.exists(isOfConnector)
 
   /** Whether this rule is for the relations of connectors. */
@@ -50,8 +50,8 @@ private object IdleRules {
   private val ForFields = s"$Sources.SchemaPruning"
 
   private def isOfConnector(leaf: LogicalPlan): Boolean = leaf match {
-    case _: DataSourceV2Relation | _: DataSourceV2ScanRelation => true
-    case _                                                     => false
+    case _: DataSourceV2Relation => true
+    case _                       => false
   }
 
   private def isPartitioned(leaf: LogicalPlan): Boolean = leaf match {

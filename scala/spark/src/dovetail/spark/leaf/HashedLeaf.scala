@@ -43,16 +43,11 @@ object HashedLeaf {
   private def named(columns: Seq[Attribute], output: Seq[NamedExpression]): Seq[Attribute] = {
     val found = columns.flatMap(c =>
       output.collectFirst {
-        case a: Attribute if a.exprId == c.exprId => a
-        case a: Alias if isColumn(a.child, c)     => a.toAttribute
+        case a: Attribute if a.exprId == c.exprId  => a
+        case a: Alias if a.child.semanticEquals(c) => a.toAttribute
       }
     )
     if (found.size == columns.size) found else Nil
-  }
-
-  private def isColumn(e: Expression, column: Attribute): Boolean = e match {
-    case a: Attribute => a.exprId == column.exprId
-    case _            => false
   }
 
   private def cached(relation: InMemoryRelation): Seq[Attribute] = {

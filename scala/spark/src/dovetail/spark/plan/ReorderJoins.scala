@@ -24,8 +24,8 @@ import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
  *
  * It runs among the pre-CBO rules, once per query and once per subquery, all within one time budget ([[PlanningTime]]).
  * If no group changes, the rule returns the plan unchanged, apart from the scans of connectors, which Spark builds next
- * in any case. It does the same if anything goes wrong. The [[Trace]] and
- * the session's [[QueryLog]] record what happened.
+ * in any case. It does the same if anything goes wrong. The [[Trace]] and the session's [[QueryLog]] record what
+ * happened.
  */
 class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 
@@ -36,7 +36,7 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   private def orElseAsItCame(plan: LogicalPlan): LogicalPlan = {
     val before = Trace.size
     Trace.start(plan)
-    FailOpen("reordering joins", (why: String) => { Trace.failed(before, why); plan }) {
+    orElse(plan, before) {
       UnknownSettings.tell(conf)
       if (!DovetailConf.Enabled.get(conf) || ReorderJoins.writesWhatItReads(plan)) plan
       else if (worthALook(plan) && !CrossProducts.refused(plan, conf))
@@ -46,10 +46,14 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
     }
   }
 
+  /** The plan that `body` returns, or the given one if it fails. */
+  private def orElse(plan: LogicalPlan, before: Int)(body: => LogicalPlan): LogicalPlan =
+    FailOpen("reordering joins", (why: String) => { Trace.failed(before, why); plan })(body)
+
   private def inTime(plan: LogicalPlan, before: Int): LogicalPlan = {
     // not the plan as it came: Spark would build the scans of connectors a second time
     val scanned = Preparation.withScans(session, plan)
-    val result  = FailOpen("reordering joins", (why: String) => { Trace.failed(before, why); scanned }) {
+    val result  = orElse(scanned, before) {
       PlanningTime.orNone(reordered(plan, scanned)).getOrElse { Trace.failed(before, TimeIsUp.reason); scanned }
     }
     val cuts = PlanningTime.takeCuts()

@@ -66,10 +66,8 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
         for {
           (aggregate, key) <- grouping(leaves(leaf), column)
           table = leaves(other)
-          if leaves(leaf).deterministic && !aggregate.exists(FailingScan.runsProgram) && table.outputSet.contains(
-            partner
-          ) && RereadInput(table) &&
-            !reducedBefore(aggregate, key, table)
+          if leaves(leaf).deterministic && !aggregate.exists(FailingScan.runsProgram)
+          if table.outputSet.contains(partner) && RereadInput(table) && !reducedBefore(aggregate, key, table)
           profile = statistics(table)
           columns = table.output.map(_.exprId.id)
           // in this order: canonical forms take a time quadratic in the number of a table's columns

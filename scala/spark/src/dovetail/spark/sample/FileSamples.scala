@@ -40,9 +40,12 @@ final class FileSamples(footers: FooterStatistics, settings: ReaderSettings, con
         FileSampleCache.key(relation, groups, settings),
         leaf.output,
         condition,
-        f => FileSample.readable(f.dataType) && !privacy(leaf, f.name) && !isOverlaid(relation, f)
+        mayRead(leaf, relation)
       )
     } yield count
+
+  private def mayRead(leaf: LeafNode, relation: HadoopFsRelation)(f: StructField): Boolean =
+    FileSample.readable(f.dataType) && !privacy(leaf, f.name) && !isOverlaid(relation, f)
 
   /**
    * @param tried columns to try predicates on, by leaf
@@ -50,26 +53,25 @@ final class FileSamples(footers: FooterStatistics, settings: ReaderSettings, con
    *              places in which its predicates are tried.
    */
   def readAhead(tried: Seq[(LeafNode, AttributeSet)], keys: Seq[(LeafNode, AttributeSet)]): Unit = if (enabled) {
-    def readable(leaf: LeafNode, columns: AttributeSet) = files(leaf).map { relation =>
+    def readable(leaf: LeafNode, relation: HadoopFsRelation, columns: AttributeSet) = {
       val names = columns.map(_.name).toSet
-      relation -> StructType(relation.dataSchema.filter(f =>
-        FileSample.readable(f.dataType) && names(f.name) && !privacy(leaf, f.name) && !isOverlaid(relation, f)
-      ))
-    }.filter(_._2.nonEmpty)
+      StructType(relation.dataSchema.filter(f => names(f.name) && mayRead(leaf, relation)(f)))
+    }
     footers.readAhead(tried.map(_._1).filter(files(_).isDefined), AttributeSet.empty)
     val more   = keys.toMap
     val leaves = tried.map(_._1) ++ keys.map(_._1).filterNot(leaf => tried.exists(_._1 eq leaf))
-    for (leaf <- leaves; groups <- footers.rowGroups(leaf)) {
+    for (leaf <- leaves; relation <- files(leaf); groups <- footers.rowGroups(leaf)) {
+      lazy val key   = FileSampleCache.key(relation, groups, settings)
       val predicates = tried.find(_._1 eq leaf).fold(AttributeSet.empty)(_._2)
       val all        = predicates ++ more.getOrElse(leaf, AttributeSet.empty)
       val apart      = !FileSample.readsWhole(groups) && all.size > predicates.size
       val parts      = if (apart) Seq(all -> true, predicates -> false) else Seq(all -> false)
-      val requests   = for ((columns, beside) <- parts; (relation, schema) <- readable(leaf, columns))
-        yield new SampleRequest(relation, groups, schema, FileSampleCache.key(relation, groups, settings), beside)
+      val requests   =
+        for ((columns, beside) <- parts; schema = readable(leaf, relation, columns) if schema.nonEmpty)
+          yield new SampleRequest(relation, groups, schema, key, beside)
       // columns may have been read before they became private
-      requests.headOption.map(_.key).filter(key =>
-        !privacy.isEmpty && FileSampleCache.known(key)._1.exists(f => privacy(leaf, f.name))
-      ).foreach(FileSampleCache.remove)
+      if (requests.nonEmpty && !privacy.isEmpty && FileSampleCache.known(key)._1.exists(f => privacy(leaf, f.name)))
+        FileSampleCache.remove(key)
       wanted.put(leaf, requests.toVector)
     }
     def requests(of: Seq[LeafNode]) = of.flatMap(leaf => Option(wanted.get(leaf)).getOrElse(Vector.empty))
