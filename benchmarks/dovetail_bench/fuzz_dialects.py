@@ -27,6 +27,7 @@ SETTINGS = {
     "spark.dovetail.cost.model": ("physical", "physical", "cardWeight"),
     "spark.dovetail.reorder.exactPairs": ("300000", "300000", "0"),
     "spark.dovetail.reorder.minGain": ("0",),
+    "spark.dovetail.reducers.always": ("true", "true", "false"),
 }
 
 # Settings for Spark's dialect: further ones, and other frequencies.
@@ -44,7 +45,6 @@ SPARK_SETTINGS = {
 GROUPING_SETTINGS = {
     **SETTINGS,
     "spark.dovetail.grouping.always": ("true", "true", "true", "false"),
-    "spark.dovetail.reducers.always": ("true", "false", "false"),
 }
 
 # Patterns in the text of a query, by which the report tells kinds of queries apart.

@@ -174,7 +174,7 @@ class Rounds:
 
     def _round(self, query: Query, turn: int, modes: Sequence[str]) -> None:
         timed = self.found[query.name]
-        _read_files(self.data, query)
+        read_files(self.data, query)
         for place, name in enumerate(modes):
             if name in timed.failures:
                 continue
@@ -215,7 +215,7 @@ def to_json(found: Mapping[str, Timed]) -> dict[str, Any]:
     }
 
 
-def _read_files(data: Dataset, query: Query) -> None:
+def read_files(data: Dataset, query: Query) -> None:
     """Brings the files of the query's tables into the system's cache."""
     words = set(re.findall(r"\w+", query.text.lower()))
     for table in data.tables:

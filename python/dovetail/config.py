@@ -57,8 +57,8 @@ class Config(ConfigBase):
             keys of that table, by a semi join below the grouping, if this saves the share of its work that
             spark.dovetail.reorder.minGain requires.
         reducers_enabled: Whether the search may add Bloom filters to inputs, built from the keys of other inputs that
-            they are joined with, if this saves more than it costs. The filters drop rows without a partner before these
-            are exchanged and sorted.
+            they are joined with, if this saves at least three tenths of the estimated cost. The filters drop rows
+            without a partner before these are exchanged and sorted.
         reducers_always: For tests: whether Bloom filters are added to inputs wherever this is legal, regardless of
             their cost.
         expressions_move_all: For measurements: whether expressions that may fail on some rows are moved like those that
@@ -135,7 +135,7 @@ class Config(ConfigBase):
     exact_pairs: int = 300000
     min_gain: float = 0.1
     reorder_semi_joins: bool = True
-    reducers_enabled: bool = False
+    reducers_enabled: bool = True
     reducers_always: bool = False
     expressions_move_all: bool = False
     grouping_early: bool = True
@@ -172,7 +172,7 @@ class Config(ConfigBase):
         Setting("exact_pairs", "spark.dovetail.reorder.exactPairs", "int", 300000, low=0),
         Setting("min_gain", "spark.dovetail.reorder.minGain", "float", 0.1, low=0.0, high=1.0),
         Setting("reorder_semi_joins", "spark.dovetail.reorder.semiJoins", "bool", True),
-        Setting("reducers_enabled", "spark.dovetail.reducers.enabled", "bool", False),
+        Setting("reducers_enabled", "spark.dovetail.reducers.enabled", "bool", True),
         Setting("reducers_always", "spark.dovetail.reducers.always", "bool", False),
         Setting("expressions_move_all", "spark.dovetail.expressions.moveAll", "bool", False),
         Setting("grouping_early", "spark.dovetail.grouping.early", "bool", True),

@@ -1,7 +1,8 @@
 package org.apache.spark.sql.dovetail
 
-import org.apache.spark.sql.catalyst.expressions.BloomFilterMightContain
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.expressions.{BloomFilterMightContain, ScalarSubquery}
+import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 
@@ -112,6 +113,25 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
         val found = filters(sql)
         assert(!found.contains("sold.item"), s"$c: $found")
       })
+  }
+
+  test("a key of two columns of two tables, and a third table that only restricts them") {
+    table("item", "SELECT id AS item, id % 9 AS kind FROM range(800)")
+    val sql =
+      "SELECT count(*), sum(s.id), sum(r.id) FROM sold s JOIN returned r ON s.item = r.item JOIN day d ON r.day = " +
+        "d.day JOIN day e ON d.week = e.week AND s.day = e.day JOIN item i ON r.id = i.item WHERE d.month = 3 AND " +
+        "i.kind = 2"
+    withConf(DovetailConf.ReducersAlways.key -> "true") {
+      val scans = optimized(sql).collect { case f: Filter =>
+        f.condition.collect { case b: BloomFilterMightContain =>
+          (tableOf(f), b.right.references.size, b.bloomFilterExpression)
+        }
+      }.flatten
+      val (_, _, filter) = scans.find { case (table, columns, _) => table == "sold" && columns == 2 }.get
+      val tests = filter.collectFirst { case s: ScalarSubquery => s.plan }.get.collect { case j: Join => j.joinType }
+      assert(tests.contains(LeftSemi) && tests.contains(Inner), tests)
+      sameAnswer(sql, reorders = false)
+    }
   }
 
   test("Spark's own filters: one per key, whoever makes it") {

@@ -33,6 +33,9 @@ final case class FilterWork(
 
 object FilterWork {
 
+  /** A filter without any rows. It still makes the input wait. */
+  val none: FilterWork = FilterWork(0.0, 0.0, Vector.empty, 0.0, 0.0, 0.0)
+
   /**
    * Nanoseconds that the input waits for its filter. Spark starts, runs and collects a job of two stages in about this
    * time, however few rows there are. All cores wait.

@@ -3,28 +3,38 @@ package dovetail.kernel.enumerate
 import dovetail.kernel.cost.FilterWork
 
 /**
- * A Bloom filter on one relation, with the keys of an equivalence class that other relations leave. It drops rows
- * without a partner there before they are exchanged, sorted or joined (semi-join reduction; predicate transfer if `by`
- * is a join: Yang et al., "Predicate transfer", CIDR 2024).
+ * A Bloom filter on one relation, with the keys that other relations leave. It drops rows without a partner there
+ * before they are exchanged, sorted or joined (semi-join reduction; predicate transfer if `by` is a join: Yang et al.,
+ * "Predicate transfer", CIDR 2024).
  *
  * The join with `by` would drop the same rows, so a set that contains these relations has as many rows as without the
  * filter. A set that contains `reduced` and none of `by` has fewer.
  *
- * @param reduced     relation whose rows are looked up
- * @param by          relations that the keys come from: first the relation that has the keys, then small relations that
- *                    restrict it. Ascending except for the first.
- * @param equivalence class of the keys
- * @param kept        share of the rows that pass, including false positives
- * @param items       number of keys that the filter has room for
+ * @param reduced relation whose rows are looked up
+ * @param by      relations that the keys come from: first any one, then small relations, each of which is joined with
+ *                one before it
+ * @param tested  relations of `by` that a semi join tests, because they have no column of the key and connect nothing:
+ *                however many partners a row has in them, it stays one row
+ * @param keys    the columns of the key, each as the index of its equivalence class and the relation of `by` that it is
+ *                read from
+ * @param kept    share of the rows that pass, including false positives
+ * @param items   number of keys that the filter has room for
  */
 final case class Reducer(
     reduced: Int,
     by: Vector[Int],
-    equivalence: Int,
+    tested: Set[Int],
+    keys: Vector[(Int, Int)],
     kept: Double,
     items: Long,
     work: FilterWork
 ) {
+
+  /** Whether both filter the same relation, and a column of one key is a column of the other. */
+  def overlaps(other: Reducer): Boolean = reduced == other.reduced && classes.exists(other.classes.contains)
+
+  /** Classes of the key's columns. */
+  def classes: Vector[Int] = keys.map(_._1)
 
   /** Size of the filter in bits, for its number of items. */
   def bits: Long = items * Reducer.BitsPerItem

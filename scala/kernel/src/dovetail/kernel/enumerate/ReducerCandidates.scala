@@ -1,15 +1,15 @@
 package dovetail.kernel.enumerate
 
 import dovetail.kernel.cost.FilterWork
-import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Levels, Member, Relation}
-import dovetail.kernel.profile.{Assumptions, Source}
-import dovetail.kernel.size.CardinalityModel
+import dovetail.kernel.graph.{JoinGraph, Levels, Relation}
+import dovetail.kernel.profile.Source
 
 /**
- * Finds the reducers that a graph may have. For each equivalence class, it combines each relation that may be reduced
- * with each other relation that can be read a second time, alone and together with the small restricted relations
- * around it. Reducers that certainly keep most rows are left out. Of the others, those that drop the most rows come
- * first.
+ * Finds the reducers that a graph may have. It combines each relation that may be reduced with each source of keys: a
+ * relation that can be read a second time, alone, together with the small restricted relations around it, and together
+ * with all small relations from which restrictions or further keys reach it. The key has all columns that the source
+ * shares with the reduced relation. Reducers that certainly keep most rows are left out. Of the others, those that drop
+ * the most rows come first.
  *
  * Only relations outside all closed sides of operators take part ([[Levels.Top]]). The equalities of a class there hold
  * in every row of the result, so a row without a partner is in no row of the result. A relation on the right of an
@@ -19,50 +19,99 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
   import ReducerCandidates._
 
   def all: Vector[Reducer] = {
-    val found = for {
-      c       <- graph.classes
-      reduced <- c.relations if rules.reducible((reduced, c.index)) && atTop(reduced)
-      source  <- c.relations if source != reduced && rules.readable((source, c.index)) && atTop(source)
+    val reducible = rules.reducible.map(_._1).filter(atTop).toVector.sorted
+    val found     = for {
+      reduced <- reducible
+      source  <- rules.readable.map(_._1).filter(r => r != reduced && atTop(r)).toVector.sorted
       by      <- sources(source, reduced)
-      r       <- reducer(reduced, by, c)
+      r       <- reducer(reduced, by)
     } yield r
     // the sort is stable: in a tie, the first one found
-    found.sortBy(r => -(1.0 - r.kept) * r.work.probed).take(Most)
+    found.distinct.sortBy(r => -(1.0 - r.kept) * r.work.probed).take(Most)
   }
 
   private def atTop(r: Int): Boolean = graph.levels.levelOf(r) == Levels.Top
 
-  /** The source relation alone, and together with the small restricted relations that it is joined with. */
+  /** The source relation alone, together with restricted relations next to it, and with all that [[reaching]] adds. */
   private def sources(source: Int, reduced: Int): Vector[Vector[Int]] = {
-    val around = graph.neighbors(source).filter(n =>
-      n != reduced && rules.small(n) && atTop(n) && restricted(graph.relations(n)) &&
-        graph.classesOf(n).exists(graph.classesOf(source).contains)
-    )
-    val several = if (around.isEmpty || !plain(source +: around)) Vector.empty else Vector(source +: around)
-    Vector(Vector(source)) ++ several
+    val direct = grown(source, reduced, (_, n) => restricted(n) && connected(source, n))
+    Vector(Vector(source), direct, reaching(source, reduced)).filter(_.size <= MostRelations).distinct
   }
+
+  /** The source with all small relations that restrict it over others, or that add a column to the key. */
+  private def reaching(source: Int, reduced: Int): Vector[Int] = {
+    val all = grown(source, reduced, (by, n) => by.exists(connected(_, n)))
+    without(all, (by, n) => !restricted(n) && keys(reduced, without(by, n)).size == keys(reduced, by).size)
+  }
+
+  /** Removes relations that may leave, but not the first one, nor one that connects others. */
+  private def without(all: Vector[Int], mayLeave: (Vector[Int], Int) => Boolean): Vector[Int] =
+    // the last one first, because the ones before connect it
+    all.tail.reverse.foldLeft(all)((by, n) => if (mayLeave(by, n) && inOrder(without(by, n))) without(by, n) else by)
+
+  private def without(by: Vector[Int], n: Int): Vector[Int] = by.filterNot(_ == n)
+
+  /** Whether each relation but the first is connected with one before it. */
+  private def inOrder(by: Vector[Int]): Boolean = by.indices.tail.forall(i => by.take(i).exists(connected(_, by(i))))
+
+  /**
+   * Relations of a source that only restrict others, so that it is enough to test for partners in them. None if one of
+   * them is connected only with such relations.
+   */
+  private def tested(by: Vector[Int], columns: Vector[(Int, Int)]): Set[Int] = {
+    val joined = without(by, (_, n) => !columns.exists(_._2 == n))
+    val others = by.filterNot(joined.contains)
+    if (others.forall(o => joined.exists(connected(_, o)))) others.toSet else Set.empty
+  }
+
+  /** The source with small relations, one after the other, as long as one of them may be added. */
+  private def grown(source: Int, reduced: Int, mayAdd: (Vector[Int], Int) => Boolean): Vector[Int] = {
+    def next(by: Vector[Int]) =
+      small.find(n => n != reduced && !by.contains(n) && mayAdd(by, n) && plain(by :+ n)).map(by :+ _)
+    Iterator.iterate(Option(Vector(source)))(_.flatMap(next)).takeWhile(_.isDefined).flatten.toVector.last
+  }
+
+  private lazy val small: Vector[Int] = rules.small.filter(atTop).toVector.sorted
+
+  private def connected(a: Int, b: Int): Boolean = graph.classesOf(a).exists(graph.classesOf(b).contains)
 
   /** Whether nothing but classes connects the relations of the set. */
   private def plain(set: Vector[Int]): Boolean = !graph.predicates.exists(_.relations.forall(set.contains))
 
-  private def restricted(r: Relation): Boolean = r.profile.rows.value < r.profile.baseRows * AlmostAll
+  private def restricted(r: Int): Boolean = {
+    val profile = graph.relations(r).profile
+    profile.rows.value < profile.baseRows * AlmostAll
+  }
 
-  private def reducer(reduced: Int, by: Vector[Int], c: EquivalenceClass): Option[Reducer] = {
-    val (target, source) = (graph.relations(reduced), graph.relations(by.head))
-    val guessed          = (reduced +: by).exists(graph.relations(_).profile.rows.source == Source.Assumed)
-    for {
-      mine <- c.members.find(_.relation == reduced)
-      its  <- c.members.find(_.relation == by.head)
-      if rules.forced || !guessed
-      ndv <- if (rules.forced) its.column.ndv.orElse(Some(source.profile.rows.value)) else its.column.ndv
-      sizes = new Sizes(reduced, by, c)
-      keys  = math.max(1.0, Assumptions.distinctAfter(ndv, source.profile.rows.value, sizes.keyRows))
-      items = math.min(math.max(keys * Reserve, LeastItems), rules.most.toDouble)
-      if keys <= rules.most
-      kept = math.min(mine.column.nonNull, sizes.partners / math.max(1.0, sizes.keyRows / keys))
-      all  = kept + (1.0 - kept) * Reducer.FalsePositives
-      if rules.forced || all <= MostKept
-    } yield Reducer(reduced, by, c.index, math.min(1.0, all), items.toLong, work(target, by, sizes.keyRows, items))
+  /** Columns that a filter on the reduced relation can look up, with the first relation of `by` that has each. */
+  private def keys(reduced: Int, by: Vector[Int]): Vector[(Int, Int)] = for {
+    c <- graph.classesOf(reduced)
+    if rules.reducible((reduced, c))
+    r <- by.find(r => rules.readable((r, c)))
+  } yield (c, r)
+
+  private def reducer(reduced: Int, by: Vector[Int]): Option[Reducer] = {
+    val columns = keys(reduced, by)
+    val guessed = (reduced +: by).exists(graph.relations(_).profile.rows.source == Source.Assumed)
+    if (columns.isEmpty || (guessed && !rules.forced)) None
+    else {
+      val size  = new ReducerSize(graph, reduced, by, columns)
+      val items = math.min(math.max(size.keys * Reserve, LeastItems), rules.most.toDouble)
+      val kept  = math.min(1.0, size.kept + (1.0 - size.kept) * Reducer.FalsePositives)
+      val fits  = size.keys <= rules.most && (rules.forced || (size.known && kept <= MostKept))
+      if (!fits) None
+      else Some(
+        Reducer(
+          reduced,
+          by,
+          tested(by, columns),
+          columns,
+          kept,
+          items.toLong,
+          work(graph.relations(reduced), by, size.keyRows, items)
+        )
+      )
+    }
   }
 
   private def work(target: Relation, by: Vector[Int], keys: Double, items: Double): FilterWork = {
@@ -76,39 +125,15 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
       bytes = items * Reducer.BitsPerItem / 8.0
     )
   }
-
-  /** Rows of the relations that the keys come from, and of their join with the reduced relation by the class alone. */
-  final private class Sizes(reduced: Int, by: Vector[Int], c: EquivalenceClass) {
-    private val set    = reduced +: by
-    private val number = set.zipWithIndex.toMap
-
-    // formulas alone: a sample of some thousand rows says little about how many rows of a large table have no partner
-    private val relations = set.map(r => graph.relations(r).copy(index = number(r), sample = None))
-
-    private def numbered(ms: Vector[Member]): Vector[Member] = ms.map(m => m.copy(relation = number(m.relation)))
-
-    private val classes = graph.classes.flatMap { k =>
-      val within  = if (k.index == c.index) set else by
-      val members = numbered(k.members.filter(m => within.contains(m.relation)))
-      if (members.map(_.relation).distinct.size > 1) Some(members) else None
-    }.zipWithIndex.map { case (members, i) => EquivalenceClass(i, members) }
-
-    private val model = new CardinalityModel(JoinGraph(relations, classes, Vector.empty))
-
-    val keyRows: Double =
-      if (by.size == 1) math.max(1.0, graph.relations(by.head).profile.rows.value)
-      else model.estimatedRows(by.map(number).toArray)
-
-    /** Average number of rows of the source that a row of the reduced relation joins with. */
-    val partners: Double =
-      model.estimatedRows(set.map(number).toArray) / math.max(1.0, graph.relations(reduced).profile.rows.value)
-  }
 }
 
 object ReducerCandidates {
 
   /** Maximum number of reducers of one graph that are priced: each takes one search, or one pricing of an order. */
   private val Most = 24
+
+  /** Maximum number of relations that a filter's keys come from: each further one is a broadcast before the filter. */
+  private val MostRelations = 8
 
   /**
    * Largest share of rows that a filter may keep. A filter that keeps more saves less than it may cost if the estimate

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate
 import org.apache.spark.sql.catalyst.optimizer.ColumnPruning
-import org.apache.spark.sql.catalyst.plans.Inner
+import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.group.{JoinGroup, SubqueryCopies}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
@@ -14,7 +14,7 @@ import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Builds the reducers of a plan from Spark's own expressions, in the form that Spark's rule `InjectRuntimeFilter` uses.
- * A reducer is a filter on the reduced input, `might_contain(filter, xxhash64(key))`. Its Bloom filter is a scalar
+ * A reducer is a filter on the reduced input, `might_contain(filter, xxhash64(keys))`. Its Bloom filter is a scalar
  * subquery over the inputs that the keys come from. Spark runs the subquery before the input's stage, and its own rule
  * adds no second filter for such a key. Spark's own rule for runtime filters comes after ours; after that rule, Spark
  * pushes our filter down to the scan.
@@ -36,19 +36,23 @@ final class ReducerFilters(
     reducers.groupBy(_.reduced).map { case (r, all) => r -> all.map(condition) }
 
   private def condition(r: Reducer): Expression = {
-    val filter    = new BloomFilterAggregate(hash(r, r.by.head), Literal(r.items), Literal(r.bits))
-    val aggregate = keys(r.by).groupBy()(Alias(filter.toAggregateExpression(), "bloomFilter")())
-    BloomFilterMightContain(ScalarSubquery(ColumnPruning(aggregate)), hash(r, r.reduced))
+    val filter    = new BloomFilterAggregate(hash(r.keys), Literal(r.items), Literal(r.bits))
+    val aggregate = keys(r).groupBy()(Alias(filter.toAggregateExpression(), "bloomFilter")())
+    BloomFilterMightContain(ScalarSubquery(ColumnPruning(aggregate)), hash(r.classes.map(_ -> r.reduced)))
   }
 
-  private def keys(by: Vector[Int]): LogicalPlan =
-    by.tail.foldLeft((leaves(by.head), Set(by.head))) { case ((plan, joined), i) =>
-      val on = links(joined, Set(i)).reduceOption(And(_, _))
-      (Join(plan, leaves(i), Inner, on, JoinGroup.Mark), joined + i)
+  private def keys(r: Reducer): LogicalPlan = {
+    val (tested, inner) = r.by.partition(r.tested)
+    (inner.tail ++ tested).foldLeft((leaves(inner.head), Set(inner.head))) { case ((plan, joined), i) =>
+      val on       = links(joined, Set(i)).reduceOption(And(_, _))
+      val joinType = if (r.tested(i)) LeftSemi else Inner
+      (Join(plan, leaves(i), joinType, on, JoinGroup.Mark), if (r.tested(i)) joined else joined + i)
     }._1
+  }
 
-  private def hash(r: Reducer, of: Int): Expression =
-    new XxHash64(predicates.members(r.equivalence).find(_.relation == of).map(_.expression).toSeq)
+  /** The hash of a key whose columns are members of classes. */
+  private def hash(key: Vector[(Int, Int)]): Expression =
+    new XxHash64(key.flatMap { case (c, r) => predicates.members(c).find(_.relation == r).map(_.expression) })
 }
 
 object ReducerFilters {

@@ -26,20 +26,19 @@ final case class ReducerReport(
 
 object ReducerReport {
   def apply(graph: JoinGraph, r: Reducer): ReducerReport = {
-    def member(of: Int) = graph.classes(r.equivalence).members.find(_.relation == of).get
-    val mine            = member(r.reduced)
+    def member(c: Int, of: Int) = graph.classes(c).members.find(_.relation == of).get
     ReducerReport(
       graph.relations(r.reduced).name,
       r.by.map(graph.relations(_).name),
-      s"${mine.text} = ${member(r.by.head).text}",
+      r.keys.map { case (c, by) => s"${member(c, r.reduced).text} = ${member(c, by).text}" }.mkString(" AND "),
       r.kept,
-      mine.columns
+      r.classes.flatMap(member(_, r.reduced).columns).toSet
     )
   }
 }
 
 /**
- * Adds to reports the share of rows that each Bloom filter let pass in a run. A filter is identified by the column that
+ * Adds to reports the share of rows that each Bloom filter let pass in a run. A filter is identified by the columns that
  * it looks up. Spark merges all filters on an input into one operator, which counts the rows that pass all of them. So
  * the share is known only if the Bloom filter is the only condition except checks for NULL.
  */
@@ -50,26 +49,26 @@ object ActualReducers {
     if (kept.isEmpty) groups
     else groups.map { g =>
       def counted(t: TreeReport) =
-        t.copy(reducers = t.reducers.map(r => r.copy(actual = r.keys.headOption.flatMap(kept.get))))
+        t.copy(reducers = t.reducers.map(r => r.copy(actual = kept.get(r.keys))))
       g.copy(before = g.before.map(counted), after = g.after.map(counted))
     }
   }
 
-  private def shares(plan: SparkPlan): Vector[(Long, Double)] = {
+  private def shares(plan: SparkPlan): Vector[(Set[Long], Double)] = {
     val p    = ExecutedPlan.operator(plan)
     val here = p match {
       case f: FilterExec =>
-        for (key <- lookedUp(f.condition); in <- rowsInto(f.child); out <- rowsOf(f) if in > 0L)
-          yield key -> out.toDouble / in
+        for (keys <- lookedUp(f.condition); in <- rowsInto(f.child); out <- rowsOf(f) if in > 0L)
+          yield keys -> out.toDouble / in
       case _ => None
     }
     here.toVector ++ (p.children ++ p.subqueries).flatMap(shares)
   }
 
-  /** The column that a Bloom filter looks up, if the condition consists of one Bloom filter and checks for NULL. */
-  private def lookedUp(condition: Expression): Option[Long] =
+  /** The columns that a Bloom filter looks up, if the condition consists of one Bloom filter and checks for NULL. */
+  private def lookedUp(condition: Expression): Option[Set[Long]] =
     conjuncts(condition).filterNot(_.isInstanceOf[IsNotNull]) match {
-      case Vector(b: BloomFilterMightContain) => b.right.references.headOption.map(_.exprId.id)
+      case Vector(b: BloomFilterMightContain) => Some(b.right.references.map(_.exprId.id).toSet)
       case _                                  => None
     }
 
