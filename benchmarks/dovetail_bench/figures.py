@@ -13,6 +13,7 @@ import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from dovetail_bench import figures_data as data
@@ -46,6 +47,12 @@ SKETCHES = {
 
 GIB = 1 << 30
 MILLION = 1_000_000
+
+# Files of `setting_gains`, and columns of its table: counter, unit and digits behind the point.
+SETTINGS = ("reducers.enabled-tpcds-bare-sf10", "grouping.early-tpcds-bare-sf10")
+ONS = ("false", "true")
+COLUMNS = ("seconds", "shuffled GiB", "join rows, millions")
+COUNTERS = (("seconds", 1, 1), ("shuffle_bytes", GIB, 2), ("join_rows", MILLION, 1))
 
 
 def readme_table() -> str:
@@ -195,6 +202,33 @@ def stars() -> str:
     return _lines("star_schemas-sf1", "rows")
 
 
+def setting_gains() -> str:
+    """Seconds, bytes and rows of the queries that a setting changes, one table per setting."""
+    parts = []
+    for setting in SETTINGS:
+        found = data.load(f"setting_gains-{setting}")
+        compared = [c for c in found["compared"] if all(c["runs"].values())]
+        rows = [
+            (
+                c["query"],
+                *(
+                    f"{_median(c['runs'][on], what) / unit:,.{digits}f}"
+                    for what, unit, digits in COUNTERS
+                    for on in ONS
+                ),
+            )
+            for c in compared
+        ]
+        header = ("query", *(f"{title}, {'on' if on == 'true' else 'off'}" for title in COLUMNS for on in ONS))
+        words = f"`{found['options']['setting']}`: it changes {len(compared)} of {found['planned']} plans. "
+        parts.append(words + _made(found) + markdown_table(header, rows))
+    return "\n".join(parts)
+
+
+def _median(runs: Sequence[Mapping[str, Any]], what: str) -> float:
+    return float(median(float(run[what]) for run in runs))
+
+
 def delta() -> str:
     """Time of the optimizer on Delta tables."""
     return _lines("delta_planning", "summary")
@@ -238,6 +272,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "stars": stars,
     "first-steps": first_steps,
     "delta": delta,
+    "setting-gains": setting_gains,
     "sketches": sketches,
     "targets": targets,
     "sources": sources,

@@ -18,9 +18,14 @@ class ReducerSuite extends AnyFunSuite {
     "A 1e8 bytes=40; B 1e7 bytes=40; D 40/2000 bytes=20 broadcast; A.k:2e6=B.k:2e6; B.d:2000=D.d:2000"
 
   /** Rules that allow every filter of the graph. */
-  private def rules(graph: JoinGraph, forced: Boolean = false, most: Long = 4000000L): ReducerRules = {
+  private def rules(
+      graph: JoinGraph,
+      forced: Boolean = false,
+      most: Long = 4000000L,
+      tasks: Map[Int, Double] = Map.empty
+  ): ReducerRules = {
     val all = (for (c <- graph.classes; r <- c.relations) yield (r, c.index)).toSet
-    ReducerRules(all, all, graph.relations.filter(_.broadcastable).map(_.index).toSet, most, forced)
+    ReducerRules(all, all, graph.relations.filter(_.broadcastable).map(_.index).toSet, tasks, most, forced)
   }
 
   private def search(graph: JoinGraph, rules: ReducerRules): Outcome =
@@ -54,13 +59,15 @@ class ReducerSuite extends AnyFunSuite {
     } assert(pairs(search(graph, rules(graph))).isEmpty, text)
     val graph = GraphText(facts)
     assert(!pairs(search(graph, rules(graph, most = 1000L))).exists(_._1 == 0))
+    // thousands of tasks would make a filter each, which one task had to merge
+    assert(!pairs(search(graph, rules(graph, tasks = Map(1 -> 3000.0)))).exists(_._2.head == 1))
   }
 
-  test("a dimension that another one restricts is reduced, where that makes a fact smaller before its exchange") {
-    // D restricts B by day and C by week; A reaches D only through C
+  test("a fact is reduced by a dimension that another one restricts, where joining both would multiply its rows") {
+    // D restricts B by day and C by week; A reaches D only through C, and would meet 70 rows of each week there
     val graph = GraphText(
-      "A 1e8 bytes=40; B 1e6/1e7 bytes=40; C 70000 bytes=20 broadcast; D 365/70000 bytes=20 broadcast; " +
-        "A.k:2e5=B.k:2e5; A.c:70000=C.c:70000; C.w:10000=D.w:10000; B.d:70000=D.d:70000"
+      "A 1e8 bytes=40; B 1e6/1e7 bytes=40; C 70000 bytes=20 broadcast; D 3650/70000 bytes=20 broadcast; " +
+        "A.k:2e5=B.k:2e5; A.c:70000=C.c:70000; C.w:10000=D.w:53; B.d:70000=D.d:70000"
     )
     val found = search(graph, rules(graph))
     assert(found.best.reducers.exists(r => r.by.contains(3) && (r.reduced == 2 || r.reduced == 0)), found.best.reducers)
@@ -100,6 +107,14 @@ class ReducerSuite extends AnyFunSuite {
     assert(math.abs(size(sampled).kept / 0.1 - 1.0) < 0.2, size(sampled).kept)
     // without a sample, the days of a year seem to have nearly as many weeks as days
     assert(size(graph).kept > 0.4)
+  }
+
+  test("a source with all keys keeps all rows, whether the key has one column or two") {
+    val graph = GraphText("A 1e8; B 10000; C 10000; A.x:10000=B.x:10000; A.y:1e6=C.y:5000; A.z:2=C.z:2")
+    assert(new ReducerSize(graph, 0, Vector(1), Vector((0, 1))).kept == 1.0)
+    val two = new ReducerSize(graph, 0, Vector(2), Vector((1, 2), (2, 2)))
+    // 5,000 values of y, each with one or two of z
+    assert(two.keys > 5000.0 && two.keys < 10000.0, two.keys)
   }
 
   test("sets between a reduced relation and the source of its keys have fewer rows, others the same") {

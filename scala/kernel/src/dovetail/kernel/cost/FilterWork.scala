@@ -11,6 +11,8 @@ package dovetail.kernel.cost
  * @param joined     rows that are looked up in these broadcasts
  * @param keys       rows that are put into the filter
  * @param bytes      bytes of the filter
+ * @param tasks      tasks that read the first input. Each makes a filter of the same size, and one task merges them
+ *                   while all cores wait.
  */
 final case class FilterWork(
     probed: Double,
@@ -18,15 +20,19 @@ final case class FilterWork(
     broadcasts: Vector[(Double, Double)],
     joined: Double,
     keys: Double,
-    bytes: Double
+    bytes: Double,
+    tasks: Double
 ) {
+
+  /** Bytes of the filters that are merged. */
+  def merged: Double = bytes * tasks
 
   /** Cost in the unit of the constants. */
   def cost(constants: CostConstants, facts: ClusterFacts): Double = {
     import constants._
     val made = read * scanByte + broadcasts.map { case (r, b) => broadcast(r, b, facts.executors) }.sum +
       joined * broadcasts.size * hashProbe + keys * (rowProduced + hashBuild)
-    val sent = bytes * (exchangeByte * facts.tasks + broadcastByte * (1.0 + facts.executors))
+    val sent = merged * exchangeByte * facts.tasks + bytes * broadcastByte * (1.0 + facts.executors)
     probed * hashProbe + made + sent + FilterWork.Latency * facts.tasks
   }
 }
@@ -34,7 +40,7 @@ final case class FilterWork(
 object FilterWork {
 
   /** A filter without any rows. It still makes the input wait. */
-  val none: FilterWork = FilterWork(0.0, 0.0, Vector.empty, 0.0, 0.0, 0.0)
+  val none: FilterWork = FilterWork(0.0, 0.0, Vector.empty, 0.0, 0.0, 0.0, 1.0)
 
   /**
    * Nanoseconds that the input waits for its filter. Spark starts, runs and collects a job of two stages in about this

@@ -1,6 +1,6 @@
 package dovetail.kernel.enumerate
 
-import dovetail.kernel.cost.{CostModel, FilterWork, SubPlan}
+import dovetail.kernel.cost.{CostModel, FilterWork, JoinMethod, SubPlan}
 import dovetail.kernel.graph.{Hypergraph, JoinGraph}
 
 /**
@@ -33,9 +33,26 @@ final class ReducedSearch(
   def improve(start: SubPlan, candidates: => Vector[Reducer]): Option[(SubPlan, Sizer)] =
     if (forced || worthwhile(start)) added(start, candidates) else None
 
-  /** Whether a plan costs so much that a filter without any rows could pay off. */
-  private def worthwhile(start: SubPlan): Boolean =
-    costs.filter(FilterWork.none).exists(_ <= start.cost(start.best) * LeastGain)
+  /**
+   * Whether a filter can save as much as it must: more than a filter without any rows costs, and no more than the joins
+   * cost that exchange their inputs. A broadcast join drops rows as early and for as little as a filter does.
+   */
+  private def worthwhile(start: SubPlan): Boolean = {
+    val least = start.cost(start.best) * LeastGain
+    costs.filter(FilterWork.none).exists(_ <= least) && exchanging(start, start.best) >= least
+  }
+
+  /** Cost of the joins of a plan that are not broadcast joins. */
+  private def exchanging(p: SubPlan, i: Int): Double =
+    if (p.relation >= 0) 0.0
+    else {
+      val (l, r) = (p.leftAlternative(i), p.rightAlternative(i))
+      val own    = p.method(i) match {
+        case JoinMethod.BroadcastLeft | JoinMethod.BroadcastRight => 0.0
+        case _                                                    => p.cost(i) - p.left(i).cost(l) - p.right(i).cost(r)
+      }
+      own + exchanging(p.left(i), l) + exchanging(p.right(i), r)
+    }
 
   private def added(start: SubPlan, candidates: Vector[Reducer]): Option[(SubPlan, Sizer)] = {
     var now  = Priced(start, sizer)

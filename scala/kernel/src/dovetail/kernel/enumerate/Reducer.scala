@@ -59,6 +59,8 @@ object Reducer {
  *                  relation
  * @param readable  pairs of relation and class: the relation can be read a second time for its member of the class
  * @param small     relations that can be read a second time and that the engine broadcasts by itself
+ * @param tasks     number of tasks that read a relation, 1 if it is not there. Each makes a filter of its own, and one
+ *                  task merges them.
  * @param most      maximum number of keys that a filter may have room for
  * @param forced    whether every allowed reducer is used, whatever it costs (for tests)
  */
@@ -66,10 +68,11 @@ final case class ReducerRules(
     reducible: Set[(Int, Int)],
     readable: Set[(Int, Int)],
     small: Set[Int],
+    tasks: Map[Int, Double],
     most: Long,
     forced: Boolean = false
 )
 
 object ReducerRules {
-  val none: ReducerRules = ReducerRules(Set.empty, Set.empty, Set.empty, 0L)
+  val none: ReducerRules = ReducerRules(Set.empty, Set.empty, Set.empty, Map.empty, 0L)
 }

@@ -19,7 +19,7 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
   import ReducerCandidates._
 
   def all: Vector[Reducer] = {
-    val reducible = rules.reducible.map(_._1).filter(atTop).toVector.sorted
+    val reducible = rules.reducible.map(_._1).filter(r => atTop(r) && large(r)).toVector.sorted
     val found     = for {
       reduced <- reducible
       source  <- rules.readable.map(_._1).filter(r => r != reduced && atTop(r)).toVector.sorted
@@ -29,6 +29,8 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
     // the sort is stable: in a tie, the first one found
     found.distinct.sortBy(r => -(1.0 - r.kept) * r.work.probed).take(Most)
   }
+
+  private def large(r: Int): Boolean = rules.forced || graph.relations(r).profile.rows.value >= LeastRows
 
   private def atTop(r: Int): Boolean = graph.levels.levelOf(r) == Levels.Top
 
@@ -98,19 +100,10 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
       val size  = new ReducerSize(graph, reduced, by, columns)
       val items = math.min(math.max(size.keys * Reserve, LeastItems), rules.most.toDouble)
       val kept  = math.min(1.0, size.kept + (1.0 - size.kept) * Reducer.FalsePositives)
-      val fits  = size.keys <= rules.most && (rules.forced || (size.known && kept <= MostKept))
-      if (!fits) None
-      else Some(
-        Reducer(
-          reduced,
-          by,
-          tested(by, columns),
-          columns,
-          kept,
-          items.toLong,
-          work(graph.relations(reduced), by, size.keyRows, items)
-        )
-      )
+      val built = work(graph.relations(reduced), by, size.keyRows, items)
+      val fits  =
+        size.keys <= rules.most && (rules.forced || (size.known && kept <= MostKept && built.merged <= MostMerged))
+      if (fits) Some(Reducer(reduced, by, tested(by, columns), columns, kept, items.toLong, built)) else None
     }
   }
 
@@ -122,7 +115,8 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
       broadcasts = relations.tail.map(r => (r.profile.rows.value, r.profile.rows.value * r.width)),
       joined = relations.head.profile.rows.value,
       keys = keys,
-      bytes = items * Reducer.BitsPerItem / 8.0
+      bytes = items * Reducer.BitsPerItem / 8.0,
+      tasks = rules.tasks.getOrElse(by.head, 1.0)
     )
   }
 }
@@ -132,6 +126,12 @@ object ReducerCandidates {
   /** Maximum number of reducers of one graph that are priced: each takes one search, or one pricing of an order. */
   private val Most = 24
 
+  /**
+   * Rows from which on a relation is reduced. It takes 1 to 2 µs to exchange and sort a row, so fewer rows take less
+   * than the time that all cores wait for a filter.
+   */
+  private val LeastRows = 100000.0
+
   /** Maximum number of relations that a filter's keys come from: each further one is a broadcast before the filter. */
   private val MostRelations = 8
 
@@ -140,6 +140,12 @@ object ReducerCandidates {
    * is a bit off.
    */
   private val MostKept = 0.7
+
+  /**
+   * Maximum bytes of all filters that one task merges to one, about three seconds of work. The number of tasks that make
+   * them is no estimate, so a filter never takes longer for this.
+   */
+  private val MostMerged = 256.0 * 1024 * 1024
 
   /** A predicate that keeps at least this share of the rows does not count as a predicate. */
   private val AlmostAll = 0.999

@@ -44,8 +44,10 @@ final private class ReducerSize(graph: JoinGraph, reduced: Int, by: Vector[Int],
 
   /** Distinct keys of the source. If a number of distinct values is unknown, every row is assumed to have its own. */
   val keys: Double = {
-    val combinations = columns.map { case (c, r) => distinct(c, r) }.product
-    math.max(1.0, Assumptions.distinctAfter(combinations, math.max(combinations, keyRows) * Many, keyRows))
+    val each         = columns.map { case (c, r) => distinct(c, r) }
+    val combinations = each.product
+    val drawn        = Assumptions.distinctAfter(combinations, math.max(combinations, keyRows) * Many, keyRows)
+    math.max(1.0, math.max(each.max, drawn))
   }
 
   /** Share of the reduced relation's rows that have a partner, from 0 to 1. */

@@ -10,7 +10,9 @@ import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.group.{JoinGroup, SubqueryCopies}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sources.BaseRelation
 
 /**
  * Builds the reducers of a plan from Spark's own expressions, in the form that Spark's rule `InjectRuntimeFilter` uses.
@@ -75,6 +77,7 @@ object ReducerFilters {
       keys.collect { case (i, c, key) if reducible(ready.graph, leaves, i, key, planner) => (i, c) }.toSet,
       keys.collect { case (i, c, _) if again(i) => (i, c) }.toSet,
       again.filter(ready.graph.relations(_).broadcastable),
+      again.map(i => i -> tasks(leaves(i))).toMap,
       mostItems(leaves.head.conf),
       planner.reducesAlways
     )
@@ -99,6 +102,24 @@ object ReducerFilters {
     val relation = graph.relations(i)
     leaves(i).deterministic && !SubqueryCopies.isWhole(leaves(i)) && relation.copies == 1 &&
     !(planner.prunesScans && relation.partitions.contains(key.exprId.id))
+  }
+
+  /** Number of tasks that read an input, at most. A file takes as much of a task as opening costs, however small it is. */
+  private def tasks(leaf: LogicalPlan): Double = leaf.collectLeaves().map { table =>
+    val files = table match {
+      case r: LogicalRelation => listed(r.relation)
+      case _                  => 0
+    }
+    val bytes = table.stats.sizeInBytes.toDouble + files.toDouble * leaf.conf.filesOpenCostInBytes
+    1.0 + bytes / math.max(1L, leaf.conf.filesMaxPartitionBytes)
+  }.sum
+
+  private def listed(relation: BaseRelation): Int = relation match {
+    case f: HadoopFsRelation => f.location match {
+        case files: PartitioningAwareFileIndex => files.allFiles().size
+        case _                                 => 0
+      }
+    case _ => 0
   }
 
   /** Most keys of a filter, by Spark's limits and by ours. */
