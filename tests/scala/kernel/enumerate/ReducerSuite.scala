@@ -80,7 +80,9 @@ class ReducerSuite extends AnyFunSuite {
       "E 5/50 bytes=20 broadcast; A.i:1e5=B.i:1e5; A.d:3650=D.d:3650; B.c:3650=C.c:3650; C.w:520=D.w:520; B.e:50=E.e:50"
 
   private def reducer(graph: JoinGraph, reduced: Int, by: Set[Int]): Reducer =
-    new ReducerCandidates(graph, rules(graph)).all.find(r => r.reduced == reduced && r.by.toSet == by).get
+    new ReducerCandidates(graph, rules(graph)).all(inTime = true).find(r =>
+      r.reduced == reduced && r.by.toSet == by
+    ).get
 
   test("a key of several columns of several relations; what only restricts them is tested by a semi join") {
     val graph             = GraphText(weeks)
@@ -117,6 +119,17 @@ class ReducerSuite extends AnyFunSuite {
     assert(two.keys > 5000.0 && two.keys < 10000.0, two.keys)
   }
 
+  test("many relations: a bounded number of sources, and none once the time is up") {
+    // a fact with sixty dimensions, each of which restricts it, and a larger fact with the same keys
+    val dimensions = (0 until 60).map(i => s"${GraphText.name(i + 2)} 50/1000 bytes=20 broadcast").mkString("; ")
+    val joins      =
+      (0 until 60).map(i => s"A.x$i:1000=B.x$i:1000; B.x$i=${GraphText.name(i + 2)}.x$i:1000").mkString("; ")
+    val graph = GraphText(s"A 1e9 bytes=40; B 1e7 bytes=40; $dimensions; $joins")
+    val found = new ReducerCandidates(graph, rules(graph)).all(inTime = true)
+    assert(found.map(_.by.size).max == 8)
+    assert(new ReducerCandidates(graph, rules(graph)).all(inTime = false).isEmpty)
+  }
+
   test("sets between a reduced relation and the source of its keys have fewer rows, others the same") {
     val graph                     = GraphText(facts)
     val reducer                   = search(graph, rules(graph)).best.reducers.find(_.reduced == 0).get
@@ -139,7 +152,7 @@ class ReducerSuite extends AnyFunSuite {
       val o =
         Operator(0, kind, Vector(0), Vector(1, 2), Vector((m(0), m(1))), Vector(0, 1), 1.0, Vector(0, 1), false, "")
       val graph = plain.copy(operators = Vector(o))
-      assert(new ReducerCandidates(graph, rules(graph, forced = true)).all.isEmpty, kind)
+      assert(new ReducerCandidates(graph, rules(graph, forced = true)).all(inTime = true).isEmpty, kind)
     }
   }
 

@@ -18,11 +18,11 @@ import dovetail.kernel.profile.Source
 final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
   import ReducerCandidates._
 
-  def all: Vector[Reducer] = {
-    val reducible = rules.reducible.map(_._1).filter(r => atTop(r) && large(r)).toVector.sorted
-    val found     = for {
-      reduced <- reducible
-      source  <- rules.readable.map(_._1).filter(r => r != reduced && atTop(r)).toVector.sorted
+  /** The reducers, the best first. If time runs out, those that were found until then. */
+  def all(inTime: => Boolean): Vector[Reducer] = {
+    val found = for {
+      reduced <- targets
+      source  <- rules.readable.map(_._1).filter(r => r != reduced && atTop(r)).toVector.sorted if inTime
       by      <- sources(source, reduced)
       r       <- reducer(reduced, by)
     } yield r
@@ -30,14 +30,21 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
     found.distinct.sortBy(r => -(1.0 - r.kept) * r.work.probed).take(Most)
   }
 
-  private def large(r: Int): Boolean = rules.forced || graph.relations(r).profile.rows.value >= LeastRows
+  /** The relations that may be reduced: the largest ones. */
+  private def targets: Vector[Int] = {
+    val all   = rules.reducible.map(_._1).filter(atTop).toVector.sorted
+    val large = all.filter(rowsOf(_) >= LeastRows).sortBy(-rowsOf(_)).take(MostTargets)
+    if (rules.forced) all else large
+  }
+
+  private def rowsOf(r: Int): Double = graph.relations(r).profile.rows.value
 
   private def atTop(r: Int): Boolean = graph.levels.levelOf(r) == Levels.Top
 
   /** The source relation alone, together with restricted relations next to it, and with all that [[reaching]] adds. */
   private def sources(source: Int, reduced: Int): Vector[Vector[Int]] = {
     val direct = grown(source, reduced, (_, n) => restricted(n) && connected(source, n))
-    Vector(Vector(source), direct, reaching(source, reduced)).filter(_.size <= MostRelations).distinct
+    Vector(Vector(source), direct, reaching(source, reduced)).map(_.take(MostRelations)).distinct
   }
 
   /** The source with all small relations that restrict it over others, or that add a column to the key. */
@@ -70,7 +77,9 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
   private def grown(source: Int, reduced: Int, mayAdd: (Vector[Int], Int) => Boolean): Vector[Int] = {
     def next(by: Vector[Int]) =
       small.find(n => n != reduced && !by.contains(n) && mayAdd(by, n) && plain(by :+ n)).map(by :+ _)
-    Iterator.iterate(Option(Vector(source)))(_.flatMap(next)).takeWhile(_.isDefined).flatten.toVector.last
+    Iterator.iterate(
+      Option(Vector(source))
+    )(_.flatMap(next)).take(MostTried).takeWhile(_.isDefined).flatten.toVector.last
   }
 
   private lazy val small: Vector[Int] = rules.small.filter(atTop).toVector.sorted
@@ -131,6 +140,12 @@ object ReducerCandidates {
    * than the time that all cores wait for a filter.
    */
   private val LeastRows = 100000.0
+
+  /** Maximum number of relations that are reduced. Almost all work of a plan is done on the rows of few tables. */
+  private val MostTargets = 4
+
+  /** Maximum number of relations that are tried together as a source, so that wide graphs take no longer. */
+  private val MostTried = 16
 
   /** Maximum number of relations that a filter's keys come from: each further one is a broadcast before the filter. */
   private val MostRelations = 8

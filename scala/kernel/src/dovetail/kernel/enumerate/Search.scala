@@ -84,9 +84,11 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
   /** The plan with the reducers that pay off, or None if there are none. */
   private def reducers(plan: SubPlan, exact: Option[Long]): Option[(SubPlan, Sizer)] =
     if (rules.reducible.isEmpty || graph.size < 2) None
-    else new ReducedSearch(graph, sizer, costs, budget.again, exact, rules.forced).improve(plan, candidates)
-
-  private lazy val candidates: Vector[Reducer] = new ReducerCandidates(graph, rules).all
+    else {
+      val time = budget.again
+      new ReducedSearch(graph, sizer, costs, time, exact, rules.forced)
+        .improve(plan, new ReducerCandidates(graph, rules).all(time.timeLeft))
+    }
 
   private def asItIs(written: Shape): SubPlan =
     Fragments.priced(written, new Fragments(graph, sizer, asWritten)).map(_.plan).getOrElse(
