@@ -32,6 +32,7 @@ final class ReducerFilters(
     predicates: JoinPredicates,
     links: (Set[Int], Set[Int]) => Vector[Expression]
 ) {
+  import ReducerFilters._
 
   /** Per reduced input, its filter conditions. */
   def apply(reducers: Vector[Reducer]): Map[Int, Vector[Expression]] =
@@ -43,14 +44,26 @@ final class ReducerFilters(
     BloomFilterMightContain(ScalarSubquery(ColumnPruning(aggregate)), hash(r.classes.map(_ -> r.reduced)))
   }
 
+  /** The join of the inputs that the keys come from. Inputs that are only tested come as early as possible. */
   private def keys(r: Reducer): LogicalPlan = {
     val (tested, inner) = r.by.partition(r.tested)
-    (inner.tail ++ tested).foldLeft((leaves(inner.head), Set(inner.head))) { case ((plan, joined), i) =>
-      val on       = links(joined, Set(i)).reduceOption(And(_, _))
-      val joinType = if (r.tested(i)) LeftSemi else Inner
-      (Join(plan, leaves(i), joinType, on, JoinGroup.Mark), if (r.tested(i)) joined else joined + i)
-    }._1
+    val first           = restricted(KeySource(leaves(inner.head), Set(inner.head), tested))
+    inner.tail.foldLeft(first) { (source, i) =>
+      val joined = Join(source.plan, leaves(i), Inner, on(source.joined, i), JoinGroup.Mark)
+      restricted(KeySource(joined, source.joined + i, source.left))
+    }.plan
   }
+
+  /** The source with semi joins of all inputs left that are connected with it. */
+  private def restricted(source: KeySource): KeySource = {
+    val (now, later) = source.left.partition(on(source.joined, _).isDefined)
+    val plan         = now.foldLeft(source.plan) { (plan, i) =>
+      Join(plan, leaves(i), LeftSemi, on(source.joined, i), JoinGroup.Mark)
+    }
+    KeySource(plan, source.joined, later)
+  }
+
+  private def on(joined: Set[Int], i: Int): Option[Expression] = links(joined, Set(i)).reduceOption(And(_, _))
 
   /** The hash of a key whose columns are members of classes. */
   private def hash(key: Vector[(Int, Int)]): Expression =
@@ -58,6 +71,12 @@ final class ReducerFilters(
 }
 
 object ReducerFilters {
+
+  /**
+   * @param joined inputs whose columns the plan has
+   * @param left   inputs that are still to be tested
+   */
+  final private case class KeySource(plan: LogicalPlan, joined: Set[Int], left: Vector[Int])
 
   /**
    * The reducers that a group's inputs allow: inputs that may be reduced, and inputs that may be read again for their
