@@ -21,12 +21,9 @@ from typing import Any
 import dovetail
 from dovetail_bench import report
 from dovetail_bench.join_rows import add_options
-from dovetail_bench.metrics import profile
+from dovetail_bench.metrics import profile, reason
 from dovetail_bench.progress import say
-from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, Bench, suite_bench
-
-# What the planner knows about the tables.
-STATISTICS = {"bare": DOVETAIL_BARE, "analyzed": DOVETAIL}
+from dovetail_bench.session import STATISTICS, Bench, add_statistics_option, suite_bench
 
 # Smallest correlation of cost and time that the project aims at.
 LEAST = 0.9
@@ -83,7 +80,7 @@ def run(options: argparse.Namespace) -> tuple[list[Measured], dict[str, str]]:
                     cost = _cost(session, query.text)
                     runs = [profile(session.spark, query.text) for _ in range(options.rounds)] if cost else []
                 except Exception as failed:  # an error of Spark is a finding about this query and ends no run
-                    failures[query.name] = str(failed).strip().splitlines()[0]
+                    failures[query.name] = reason(failed)
                     continue
                 if runs:
                     seconds = median(run.seconds for run in runs)
@@ -126,7 +123,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     head = (__doc__ or "").splitlines()[0]
     parser = argparse.ArgumentParser(prog="python -m dovetail_bench.cost_correlation", description=head)
     add_options(parser)
-    parser.add_argument("--statistics", choices=STATISTICS, default="bare", help="what is known of the tables (bare)")
+    add_statistics_option(parser)
     parser.add_argument("--rounds", type=int, default=2, metavar="N", help="runs of each query (2)")
     options = report.parse(parser, arguments)
     found, failures = run(options)

@@ -51,3 +51,8 @@ def profile(spark: SparkSession, text: str) -> Profile:
         digest=dict(found["digest"]),
         run_time_orders=tuple(found["run_time_orders"]),
     )
+
+
+def reason(failed: Exception) -> str:
+    """First line of an error or, if it has no text, its type: the entry of a query that failed in the results."""
+    return (str(failed).strip() or type(failed).__name__).splitlines()[0]

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 
 from dovetail.demo.data import Dataset
 from dovetail_bench import executed_plan
-from dovetail_bench.metrics import Profile, profile
+from dovetail_bench.metrics import Profile, profile, reason
 from dovetail_bench.progress import say
 from dovetail_bench.queries import Query
 from dovetail_bench.session import SPARK, Bench, Mode
@@ -184,7 +184,7 @@ class Rounds:
                 measured = profile(self.session.spark, query.text)
                 plan = executed_plan.last(self.session.spark)
             except Exception as failed:  # an error of Spark is a finding about this query and does not end the run
-                timed.failures[name] = (str(failed).strip() or type(failed).__name__).splitlines()[0]
+                timed.failures[name] = reason(failed)
                 continue
             digest = sha256(plan.encode()).hexdigest()[:HASH]
             timed.plans[digest] = plan

@@ -20,12 +20,9 @@ from dovetail_bench import report
 from dovetail_bench.join_rows import add_options
 from dovetail_bench.metrics import Profile, profile
 from dovetail_bench.progress import say
-from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, Bench, suite_bench
+from dovetail_bench.session import STATISTICS, Bench, add_statistics_option, suite_bench
 
 SETTING = "spark.dovetail.adaptive.reorder"
-
-# What the planner knows about the tables.
-STATISTICS = {"bare": DOVETAIL_BARE, "analyzed": DOVETAIL}
 
 # A new order is a regression if its rows out of joins exceed this ratio to the planned order's, and this number.
 MAX_WORSE = 1.1
@@ -146,7 +143,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     head = (__doc__ or "").splitlines()[0]
     parser = argparse.ArgumentParser(prog="python -m dovetail_bench.run_time_orders", description=head)
     add_options(parser)
-    parser.add_argument("--statistics", choices=STATISTICS, default="bare", help="what is known of the tables (bare)")
+    add_statistics_option(parser)
     options = report.parse(parser, arguments)
     found = run(options)
     page = report.Page(

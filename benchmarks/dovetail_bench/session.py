@@ -63,6 +63,10 @@ DOVETAIL_ONE_PASS = Mode(
 )
 
 
+# What the planner knows about the tables, for commands that measure Dovetail alone.
+STATISTICS = {"bare": DOVETAIL_BARE, "analyzed": DOVETAIL}
+
+
 class Bench:
     """The session with its databases, and two stores of statistics: one that stays empty, and one for `collect`."""
 
@@ -118,6 +122,11 @@ def add_session_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--conf", action="append", default=[], metavar="KEY=VALUE", help="further configuration, for all modes alike"
     )
+
+
+def add_statistics_option(parser: argparse.ArgumentParser) -> None:
+    """Adds the option of commands whose tables have statistics or have none."""
+    parser.add_argument("--statistics", choices=STATISTICS, default="bare", help="what is known of the tables (bare)")
 
 
 @contextmanager

@@ -20,15 +20,12 @@ from dovetail.comparison import differences
 from dovetail.demo.data import Dataset
 from dovetail_bench import executed_plan, report
 from dovetail_bench.join_rows import add_options
-from dovetail_bench.metrics import Profile, profile
+from dovetail_bench.metrics import Profile, profile, reason
 from dovetail_bench.progress import say
 from dovetail_bench.queries import Query
 from dovetail_bench.rounds import latin_square, read_files
-from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, Bench, suite_bench
+from dovetail_bench.session import STATISTICS, Bench, add_statistics_option, suite_bench
 from dovetail_bench.times_report import SLOWER, SLOWER_SECONDS
-
-# What the planner knows about the tables.
-STATISTICS = {"bare": DOVETAIL_BARE, "analyzed": DOVETAIL}
 
 # Values of the setting. The first is the one that the other is compared with.
 OFF, ON = VALUES = ("false", "true")
@@ -116,7 +113,7 @@ def _round(
             try:
                 compared.runs[value].append(profile(session.spark, query.text))
             except Exception as failed:  # an error of Spark is a finding about this query and does not end the run
-                compared.failures[value] = (str(failed).strip() or type(failed).__name__).splitlines()[0]
+                compared.failures[value] = reason(failed)
     last = {value: runs[-1].seconds for value, runs in compared.runs.items() if runs}
     say(f"{query.name}: {', '.join(f'{value} {seconds:.1f} s' for value, seconds in last.items())}")
 
@@ -170,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m dovetail_bench.setting_gains", description=head)
     add_options(parser)
     parser.add_argument("--setting", required=True, metavar="KEY", help="a setting that is true or false")
-    parser.add_argument("--statistics", choices=STATISTICS, default="bare", help="what is known of the tables (bare)")
+    add_statistics_option(parser)
     parser.add_argument("--rounds", type=int, default=4, metavar="N", help="runs with each value (4)")
     parser.add_argument("--all", action="store_true", help="run queries of which both plans are equal, too")
     options = report.parse(parser, arguments)

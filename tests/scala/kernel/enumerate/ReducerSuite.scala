@@ -25,7 +25,14 @@ class ReducerSuite extends AnyFunSuite {
       tasks: Map[Int, Double] = Map.empty
   ): ReducerRules = {
     val all = (for (c <- graph.classes; r <- c.relations) yield (r, c.index)).toSet
-    ReducerRules(all, all, graph.relations.filter(_.broadcastable).map(_.index).toSet, tasks, most, forced)
+    ReducerRules(
+      all,
+      all,
+      graph.relations.filter(_.broadcastable).map(_.index).toSet,
+      tasks.withDefaultValue(1.0),
+      most,
+      forced
+    )
   }
 
   private def search(graph: JoinGraph, rules: ReducerRules): Outcome =

@@ -12,7 +12,7 @@ import dovetail.kernel.cost.FilterWork
  *
  * @param reduced relation whose rows are looked up
  * @param by      relations that the keys come from: first any one, then small relations, each of which is joined with
- *                one before it
+ *                one before it that is not only tested
  * @param tested  relations of `by` that a semi join tests, because they have no column of the key and connect nothing:
  *                however many partners a row has in them, it stays one row
  * @param keys    the columns of the key, each as the index of its equivalence class and the relation of `by` that it is
@@ -59,8 +59,8 @@ object Reducer {
  *                  relation
  * @param readable  pairs of relation and class: the relation can be read a second time for its member of the class
  * @param small     relations that can be read a second time and that the engine broadcasts by itself
- * @param tasks     number of tasks that read a relation, 1 if it is not there. Each makes a filter of its own, and one
- *                  task merges them.
+ * @param tasks     number of tasks that read a readable relation; asked for candidates alone, because it may take a look
+ *                  at all files. Each task makes a filter of its own, and one task merges them.
  * @param most      maximum number of keys that a filter may have room for
  * @param forced    whether every allowed reducer is used, whatever it costs (for tests)
  */
@@ -68,11 +68,11 @@ final case class ReducerRules(
     reducible: Set[(Int, Int)],
     readable: Set[(Int, Int)],
     small: Set[Int],
-    tasks: Map[Int, Double],
+    tasks: Int => Double,
     most: Long,
     forced: Boolean = false
 )
 
 object ReducerRules {
-  val none: ReducerRules = ReducerRules(Set.empty, Set.empty, Set.empty, Map.empty, 0L)
+  val none: ReducerRules = ReducerRules(Set.empty, Set.empty, Set.empty, _ => 1.0, 0L)
 }

@@ -22,7 +22,7 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
   def all(inTime: => Boolean): Vector[Reducer] = {
     val found = for {
       reduced <- targets
-      source  <- rules.readable.map(_._1).filter(r => r != reduced && atTop(r)).toVector.sorted if inTime
+      source  <- readable if source != reduced && inTime
       by      <- sources(source, reduced)
       r       <- reducer(reduced, by)
     } yield r
@@ -73,6 +73,12 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
     if (others.forall(o => joined.exists(connected(_, o)))) others.toSet else Set.empty
   }
 
+  /** The source with the relations that are only tested behind the first one that each is connected with. */
+  private def testedEarly(by: Vector[Int], only: Set[Int]): Vector[Int] = {
+    val joined = by.filterNot(only)
+    by.sortBy(r => if (only(r)) (joined.indexWhere(connected(_, r)), 1) else (joined.indexOf(r), 0))
+  }
+
   /** The source with small relations, one after the other, as long as one of them may be added. */
   private def grown(source: Int, reduced: Int, mayAdd: (Vector[Int], Int) => Boolean): Vector[Int] = {
     def next(by: Vector[Int]) =
@@ -81,6 +87,8 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
       Option(Vector(source))
     )(_.flatMap(next)).take(MostTried).takeWhile(_.isDefined).flatten.toVector.last
   }
+
+  private lazy val readable: Vector[Int] = rules.readable.map(_._1).filter(atTop).toVector.sorted
 
   private lazy val small: Vector[Int] = rules.small.filter(atTop).toVector.sorted
 
@@ -112,7 +120,10 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
       val built = work(graph.relations(reduced), by, size.keyRows, items)
       val fits  =
         size.keys <= rules.most && (rules.forced || (size.known && kept <= MostKept && built.merged <= MostMerged))
-      if (fits) Some(Reducer(reduced, by, tested(by, columns), columns, kept, items.toLong, built)) else None
+      if (fits) {
+        val only = tested(by, columns)
+        Some(Reducer(reduced, testedEarly(by, only), only, columns, kept, items.toLong, built))
+      } else None
     }
   }
 
@@ -125,7 +136,7 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
       joined = relations.head.profile.rows.value,
       keys = keys,
       bytes = items * Reducer.BitsPerItem / 8.0,
-      tasks = rules.tasks.getOrElse(by.head, 1.0)
+      tasks = rules.tasks(by.head)
     )
   }
 }

@@ -59,7 +59,7 @@ final private class ReducerSize(graph: JoinGraph, reduced: Int, by: Vector[Int],
 
   private def rowsOf(r: Int): Double = graph.relations(r).profile.rows.value
 
-  private def member(r: Int, c: Int): Member = graph.classes(c).members.find(_.relation == r).get
+  private def member(r: Int, c: Int): Member = graph.classes(c).memberOf(r).get
 
   /** Distinct values of a column of the key, in the rows of the source. */
   private def distinct(c: Int, r: Int): Double = {

@@ -56,6 +56,9 @@ final case class EquivalenceClass(index: Int, members: Vector[Member]) {
   require(members.size >= 2, "a class has at least two members")
   val relations: Vector[Int] = members.map(_.relation).distinct.sorted
 
+  /** The first member that belongs to a relation. */
+  def memberOf(relation: Int): Option[Member] = members.find(_.relation == relation)
+
   /**
    * NDV of the domain that the members draw their values from: the largest known domain. If no domain is known, it is
    * the number of rows of the smallest relation, on the assumption that the column is the key of that relation. If a
@@ -195,7 +198,7 @@ final case class JoinGraph(
 
   /** Joint NDV of a relation's members in several classes, or None if nobody counted it. */
   def groupNdv(relation: Int, of: Iterable[Int]): Option[Double] = {
-    val columns = of.flatMap(c => classes(c).members.find(_.relation == relation)).map(_.columns)
+    val columns = of.flatMap(c => classes(c).memberOf(relation)).map(_.columns)
     if (columns.forall(_.size == 1)) relations(relation).profile.groups.get(columns.flatten.toSet) else None
   }
 

@@ -73,7 +73,7 @@ final class JoinBounds(graph: JoinGraph, samples: SampleJoins) {
     rows
   }
 
-  private def member(r: Int, c: Int) = graph.classes(c).members.find(_.relation == r).get
+  private def member(r: Int, c: Int) = graph.classes(c).memberOf(r).get
 
   private def uniqueClassSets(r: Int): Vector[Set[Int]] = {
     val keys = graph.relations(r).profile.uniqueKeys

@@ -68,7 +68,7 @@ private[size] object JoinInput {
 
   private def keyOf(graph: JoinGraph, relation: Int, tableRows: Double, classIndex: Int): JoinKey = {
     val of     = graph.classes(classIndex)
-    val column = of.members.find(_.relation == relation).get.column
+    val column = of.memberOf(relation).get.column
     JoinKey(
       classIndex,
       domain = math.max(1.0, column.domain.getOrElse(math.min(tableRows, of.domain(graph.relations)))),

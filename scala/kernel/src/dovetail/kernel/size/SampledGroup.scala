@@ -48,7 +48,7 @@ private[size] object SampledGroup {
     if (counted.isEmpty) Vector.empty
     else {
       val columns = graph.classesOf(relation).flatMap(c =>
-        graph.classes(c).members.find(_.relation == relation).filter(_.columns.size == 1).map(_.columns.head)
+        graph.classes(c).memberOf(relation).filter(_.columns.size == 1).map(_.columns.head)
       )
       val number = columns.distinct.zipWithIndex.toMap
       (columns.map(number) -> 0.0) +: counted.toVector.collect {

@@ -32,7 +32,6 @@ final class ReducerFilters(
     predicates: JoinPredicates,
     links: (Set[Int], Set[Int]) => Vector[Expression]
 ) {
-  import ReducerFilters._
 
   /** Per reduced input, its filter conditions. */
   def apply(reducers: Vector[Reducer]): Map[Int, Vector[Expression]] =
@@ -44,26 +43,13 @@ final class ReducerFilters(
     BloomFilterMightContain(ScalarSubquery(ColumnPruning(aggregate)), hash(r.classes.map(_ -> r.reduced)))
   }
 
-  /** The join of the inputs that the keys come from. Inputs that are only tested come as early as possible. */
-  private def keys(r: Reducer): LogicalPlan = {
-    val (tested, inner) = r.by.partition(r.tested)
-    val first           = restricted(KeySource(leaves(inner.head), Set(inner.head), tested))
-    inner.tail.foldLeft(first) { (source, i) =>
-      val joined = Join(source.plan, leaves(i), Inner, on(source.joined, i), JoinGroup.Mark)
-      restricted(KeySource(joined, source.joined + i, source.left))
-    }.plan
-  }
-
-  /** The source with semi joins of all inputs left that are connected with it. */
-  private def restricted(source: KeySource): KeySource = {
-    val (now, later) = source.left.partition(on(source.joined, _).isDefined)
-    val plan         = now.foldLeft(source.plan) { (plan, i) =>
-      Join(plan, leaves(i), LeftSemi, on(source.joined, i), JoinGroup.Mark)
-    }
-    KeySource(plan, source.joined, later)
-  }
-
-  private def on(joined: Set[Int], i: Int): Option[Expression] = links(joined, Set(i)).reduceOption(And(_, _))
+  /** The join of the inputs that the keys come from. */
+  private def keys(r: Reducer): LogicalPlan =
+    r.by.tail.foldLeft((leaves(r.by.head), Set(r.by.head))) { case ((plan, joined), i) =>
+      val on                = links(joined, Set(i)).reduceOption(And(_, _))
+      val (joinType, after) = if (r.tested(i)) (LeftSemi, joined) else (Inner, joined + i)
+      (Join(plan, leaves(i), joinType, on, JoinGroup.Mark), after)
+    }._1
 
   /** The hash of a key whose columns are members of classes. */
   private def hash(key: Vector[(Int, Int)]): Expression =
@@ -71,12 +57,6 @@ final class ReducerFilters(
 }
 
 object ReducerFilters {
-
-  /**
-   * @param joined inputs whose columns the plan has
-   * @param left   inputs that are still to be tested
-   */
-  final private case class KeySource(plan: LogicalPlan, joined: Set[Int], left: Vector[Int])
 
   /**
    * The reducers that a group's inputs allow: inputs that may be reduced, and inputs that may be read again for their
@@ -96,7 +76,7 @@ object ReducerFilters {
       keys.collect { case (i, c, key) if reducible(ready.graph, leaves, i, key, planner) => (i, c) }.toSet,
       keys.collect { case (i, c, _) if again(i) => (i, c) }.toSet,
       again.filter(ready.graph.relations(_).broadcastable),
-      again.map(i => i -> tasks(leaves(i))).toMap,
+      i => tasks(leaves(i)),
       mostItems(leaves.head.conf),
       planner.reducesAlways
     )

@@ -220,8 +220,8 @@ final private class JoinedPair(
     classes
       .map(c =>
         JoinSize.semiShare(
-          c.members.find(_.relation == side).get.column.domain,
-          c.members.find(_.relation == other).get.column
+          c.memberOf(side).get.column.domain,
+          c.memberOf(other).get.column
         )
       )
       .reduceOption(_ min _)
