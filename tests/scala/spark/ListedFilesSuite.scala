@@ -135,6 +135,8 @@ class ListedFilesSuite extends DovetailSuite {
       assert(ListedFiles.atHand(index).isEmpty && index.listings.get == 0L, "nothing is listed for work after planning")
       for (_ <- 1 to 3) inTime(ShortMs)(assert(ListedFiles(index).isEmpty))
       inTime(ShortMs)(assert(ListedFiles(other).isEmpty))
+      // the threads may start late
+      while (index.listings.get < 1L || other.listings.get < 1L) Thread.onSpinWait()
       assert(index.listings.get == 1L && other.listings.get == 1L)
     } finally { index.release.countDown(); other.release.countDown() }
     // waits for the listing that is under way, or finds the one that has ended

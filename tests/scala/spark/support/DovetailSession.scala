@@ -9,11 +9,24 @@ import org.apache.spark.sql.dovetail.plan.ReorderJoins
 import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan, SQLExecution}
 import org.apache.spark.sql.{Row, SparkSession}
+import org.scalatest.BeforeAndAfterAll
 import org.scalatest.funsuite.AnyFunSuite
 
-/** A suite on the one Spark session of this JVM, with Dovetail and with Spark's own checks switched on. */
-abstract class DovetailSuite extends AnyFunSuite {
+/**
+ * A suite on the one Spark session of this JVM, with Dovetail and with Spark's own checks switched on. Each suite has a
+ * store of its own: statistics belong to a table's directory, which the next suite may use for other data.
+ */
+abstract class DovetailSuite extends AnyFunSuite with BeforeAndAfterAll {
   protected lazy val spark: SparkSession = TestSession.spark
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    spark.conf.set(DovetailConf.StorePath.key, TestSession.directory.resolve("stores").resolve(suiteName).toString)
+  }
+
+  override def afterAll(): Unit =
+    try spark.conf.unset(DovetailConf.StorePath.key)
+    finally super.afterAll()
 
   /** Runs `body` under other settings, and restores the old ones. */
   protected def withConf[A](settings: (String, String)*)(body: => A): A = {
@@ -157,6 +170,12 @@ object TestSession {
       .config("spark.ui.enabled", "false")
       // plans must not depend on how busy the machine is
       .config("spark.dovetail.planning.maxMs", "60000")
+      .config("spark.dovetail.reorder.maxPlanningMs", "60000")
+      .config("spark.dovetail.footers.maxMs", "60000")
+      // nor on where it is
+      .config("spark.sql.session.timeZone", "UTC")
+      .config("spark.driver.host", "localhost")
+      .config("spark.driver.bindAddress", "127.0.0.1")
       // nor on earlier runs
       .config("spark.dovetail.history.enabled", "false")
       .getOrCreate()
