@@ -1,8 +1,13 @@
 package org.apache.spark.sql.dovetail
 
-import org.apache.spark.sql.catalyst.plans.logical.Aggregate
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.Alias
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
+import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LocalRelation, Project}
 import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.grouping.SplitFunction
 import org.apache.spark.sql.dovetail.report.EarlyMark
+import org.apache.spark.sql.functions._
 
 /**
  * Groupings below joins: legal ones do not change the answer, and illegal ones are not made. Spark runs every rule of
@@ -140,6 +145,55 @@ class EarlyGroupingSuite extends DovetailSuite with SuiteTables {
     )
   }
 
+  test("averages of integers are merged as doubles: there may be more joined rows than a 64-bit sum holds") {
+    val average = optimized(s"SELECT avg(s.number) $both").expressions.flatMap(_.collect {
+      case e: AggregateExpression => e
+    }).head
+    for (ansi <- Seq("true", "false")) withConf("spark.sql.ansi.enabled" -> ansi) {
+      val split = SplitFunction(average).get
+      // three groups of 2^62 in total, each of three rows
+      val parts  = split.partial.map(_.toAttribute)
+      val rows   = Seq.fill(3)(InternalRow(1L << 62, 3L))
+      val merged = Aggregate(Nil, Seq(Alias(split.merged, "merged")()), LocalRelation(parts, rows))
+      val found  = spark.sessionState.executePlan(merged).executedPlan.executeCollectPublic().head.getDouble(0)
+      assert(found == (1L << 62).toDouble / 3.0, ansi)
+    }
+  }
+
+  test("an overflow of decimals does what the function says") {
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      once(s"SELECT i.name, try_sum(s.price) $both GROUP BY i.name")
+      once(s"SELECT i.name, try_avg(s.cost) $both GROUP BY i.name")
+      groups(s"SELECT i.name, sum(s.price), avg(s.cost) $both GROUP BY i.name", "item")
+    }
+  }
+
+  test("projections that double their expressions are planned as fast as ever") {
+    val start = spark.table("sold").join(spark.table("item"), "item").withColumn("v", col("number"))
+    val frame =
+      (0 until 40).foldLeft(start)((f, i) => f.withColumn("v", when(col("v") > i, col("v") - i).otherwise(col("v"))))
+    forced {
+      val plan = frame.groupBy("name").agg(sum("v")).queryExecution.optimizedPlan
+      // Spark keeps projections whose columns are read several times
+      assert(plan.collect { case p: Project => p }.size > 30 && !plan.exists(EarlyMark.isOn(_)))
+    }
+  }
+
+  test("inputs that collect metrics or run a program are read as a whole") {
+    val session = spark
+    import session.implicits._
+    val rows = spark.sparkContext.parallelize(0 until 90).map(i => (i.toLong, s"n$i")).toDF("item", "name")
+    forced {
+      for (other <- Seq(spark.table("item").observe("seen", count(lit(1))), rows)) {
+        val plan = spark.table("sold").join(other, "item").groupBy("name").count().queryExecution.optimizedPlan
+        assert(!plan.exists(EarlyMark.isOn(_)), plan)
+      }
+      val plan =
+        spark.table("sold").join(spark.table("item"), "item").groupBy("name").count().queryExecution.optimizedPlan
+      assert(plan.exists(EarlyMark.isOn(_)))
+    }
+  }
+
   test("hints: a query that is left to Spark has none") {
     once(s"SELECT /*+ DOVETAIL_OFF */ i.name, sum(s.price) $both GROUP BY i.name")
     withConf(DovetailConf.ExcludeTables.key -> "item")(once(s"SELECT i.name, sum(s.price) $both GROUP BY i.name"))
@@ -179,7 +233,7 @@ class EarlyGroupingSuite extends DovetailSuite with SuiteTables {
     ) {
       spark.sql("CREATE TABLE large USING parquet AS SELECT * FROM sold")
       val grouped = "SELECT i.class, sum(s.number) FROM large s JOIN item i ON s.item = i.item GROUP BY i.class"
-      assert(injected(grouped) == Seq("item"))
+      assert(injected(grouped) == Seq("item"), s"${optimized(grouped)}\n${traced(grouped)._2.groups}")
       sameAnswer(grouped, reorders = false)
       // as many groups as rows
       assert(injected(grouped.replace("i.class", "i.class, s.id")).isEmpty)
@@ -187,6 +241,12 @@ class EarlyGroupingSuite extends DovetailSuite with SuiteTables {
       withConf(DovetailConf.EarlyGrouping.key -> "false")(assert(injected(grouped).isEmpty))
       // a small table
       assert(keys(grouped.replace("large", "sold")).isEmpty)
+      // groups of joined rows, which another grouping has too: Spark computes them once
+      val joined = "FROM large s JOIN day d ON s.day = d.day AND d.month <> s.tiny JOIN item i ON s.item = i.item"
+      val one    = s"SELECT i.class, sum(s.number) $joined GROUP BY i.class"
+      assert(injected(one) == Seq("item"), optimized(one))
+      assert(injected(s"$one UNION ALL SELECT i.class, max(s.number) $joined GROUP BY i.class").isEmpty)
+      assert(injected(s"$one UNION ALL $one") == Seq("item", "item"))
       val remark = traced(grouped)._2.groups.filter(_.isRemark).map(_.reason)
       assert(
         remark.exists(_.startsWith("the rows of large are grouped by item below the joins, about 10000 groups of ")),

@@ -115,6 +115,47 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
       })
   }
 
+  test("malformed records of a text file are no keys: which ones are malformed depends on the columns that are read") {
+    withDirectory { d =>
+      val lines = spark.range(200).selectExpr(
+        "concat('{\"k\":', id, ',\"amount\":', if(id % 9 = 0, '\"n/a\"', CAST(id AS STRING)), '}') AS value"
+      )
+      lines.write.text(d.resolve("lines").toString)
+      spark.read.schema("k LONG, amount INT, _corrupt_record STRING").json(d.resolve("lines").toString)
+        .createOrReplaceTempView("lines")
+      withTables("lines")(forced {
+        val sql = "SELECT s.id, r.amount FROM sold s JOIN lines r ON s.item = r.k JOIN day d ON s.day = d.day " +
+          "WHERE r._corrupt_record IS NOT NULL"
+        assert(dovetail(on = false)(answer(sql)).size > 50 && !filters(sql).contains("sold.item"))
+        sameAnswer(sql, reorders = false)
+      })
+    }
+  }
+
+  test("a subquery has no filters: they would wait for threads that subqueries hold") {
+    val inner = s"SELECT max(s.id) $three WHERE d.month = 3"
+    reduces(inner, "sold.item", "returned.item", "returned.day", "day.day")
+    forced {
+      val sql = s"SELECT * FROM day WHERE day < ($inner)"
+      assert(!optimized(sql).expressions.exists(_.exists {
+        case s: ScalarSubquery => s.plan.exists(_.expressions.exists(_.exists(_.isInstanceOf[BloomFilterMightContain])))
+        case _                 => false
+      }))
+      sameAnswer(sql, reorders = false)
+    }
+  }
+
+  test("an input that runs a program is read as a whole, whatever is left of the others") {
+    val session = spark
+    import session.implicits._
+    spark.sparkContext.parallelize(0 until 300).map(i => (i.toLong, i % 400L)).toDF("item", "day")
+      .createOrReplaceTempView("made")
+    withTables("made")(forced {
+      val sql = "SELECT count(*) FROM sold s JOIN made m ON s.item = m.item JOIN day d ON m.day = d.day"
+      assert(filters(sql).isEmpty)
+    })
+  }
+
   test("a key of two columns of two tables, and a third table that only restricts them") {
     table("item", "SELECT id AS item, id % 9 AS kind FROM range(800)")
     val sql =

@@ -32,6 +32,9 @@ private[deadline] object ChosenFiles {
     if listed.iterator.map(_.files.size).sum == additions.size
   } yield ChosenFiles(listed, deleted(additions))
 
+  /** Whether Delta Lake has chosen the files of the index. */
+  def areIn(index: FileIndex): Boolean = property(index, "preparedScan").isDefined
+
   private def deleted(additions: Vector[Any]): Option[Long] = Try {
     val vector = additions.headOption.map(_.getClass.getMethod("deletionVector"))
     additions.flatMap(a => vector.flatMap(m => Option(m.invoke(a)))).map { v =>

@@ -46,6 +46,15 @@ object ListedFiles {
   def chosen(index: FileIndex): Option[ChosenFiles] =
     ChosenFiles(index, MostFiles)(filters => aside(index)(index.listFiles(filters, Nil)))
 
+  /**
+   * Whether every scan of the index reads the same files. Another index asks its catalog or its log at each scan, and
+   * may find more files the second time.
+   */
+  def stay(index: FileIndex): Boolean = index match {
+    case _: PartitioningAwareFileIndex => true
+    case other                         => ChosenFiles.areIn(other)
+  }
+
   private def aside[A](index: FileIndex)(body: => A): Option[A] =
     Aside(index.rootPaths.headOption.fold("a listing of files")(p => s"the listing of $p"))(_ => body)
 

@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.JOIN
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.report.EarlyMark
 
 /**
@@ -109,7 +110,9 @@ object EarlyPlace {
   def apply(of: Aggregate, key: Attribute => Boolean, guard: (Side, LogicalPlan) => Join): Vector[EarlyPlace] = {
     val functions = functionsOf(of)
     val outside   = of.groupingExpressions.flatMap(_.references) ++ of.aggregateExpressions.flatMap(outsideFunctions)
-    if (!of.expressions.forall(_.deterministic) || isGrouped(of.child)) Vector.empty
+    // columns that are replaced by expressions never make a function splittable
+    if (!of.expressions.forall(_.deterministic) || isGrouped(of.child) || functions.exists(SplitFunction(_).isEmpty))
+      Vector.empty
     else new Walk(key, guard)(of.child, Way(AttributeSet(outside), functions))
   }
 
@@ -140,6 +143,7 @@ object EarlyPlace {
   final private class Walk(key: Attribute => Boolean, guard: (Side, LogicalPlan) => Join) {
 
     def apply(plan: LogicalPlan, way: Way): Vector[EarlyPlace] = {
+      PlanningTime.check()
       val keys  = plan.output.filter(way.needs.contains).distinct.toVector
       val legal = way.leadsAway && keys.nonEmpty && keys.forall(key)
       val here  = if (legal) way.parts.map(new EarlyPlace(plan, keys, _, way)) else None
@@ -158,13 +162,24 @@ object EarlyPlace {
     }
 
     private def project(p: Project, way: Way): Vector[EarlyPlace] = {
-      val read    = p.projectList.filter(e => way.needs.contains(e.toAttribute))
+      val needed  = p.projectList.filter(e => way.needs.contains(e.toAttribute))
       val aliases = AttributeMap(p.projectList.collect { case a: Alias => a.toAttribute -> a.child })
-      val further = way.through(p, AttributeSet(read.flatMap(_.references)))((input, carried) =>
-        Project(read ++ carried, input)
+      val further = way.through(p, AttributeSet(needed.flatMap(_.references)))((input, carried) =>
+        Project(needed ++ carried, input)
       )
-      apply(p.child, further.reading(aliases))
+      if (nodes(way, aliases) <= MostNodes) apply(p.child, further.reading(aliases)) else Vector.empty
     }
+
+    /**
+     * Number of nodes of the functions if the columns are replaced by expressions. It doubles with each projection that
+     * reads every column of the one below it twice.
+     */
+    private def nodes(way: Way, columns: AttributeMap[Expression]): Long = {
+      val sizes = AttributeMap(columns.toSeq.map { case (a, e) => a -> size(e) })
+      way.functions.flatMap(_.collect { case a: Attribute => sizes.getOrElse(a, 1L) }).sum
+    }
+
+    private def size(e: Expression): Long = { var n = 0L; e.foreach(_ => n += 1L); n }
 
     /**
      * Passes an Expand only if the columns that functions read are the same in all copies. Each copy computes the other
@@ -205,4 +220,7 @@ object EarlyPlace {
     case RightOuter                                         => Vector(Side(j, BuildRight))
     case _                                                  => Vector.empty
   }
+
+  /** Maximum number of nodes of all columns that a grouping's functions read, as expressions of the plan below. */
+  private val MostNodes = 1000
 }

@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.grouping
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.dovetail.predicates.Movable
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
 /**
@@ -15,6 +16,7 @@ import org.apache.spark.sql.types._
  *  - Sums of integers up to 32 bits, added up in 64 bits: 2^32^ rows cannot overflow. Sums of 64-bit integers if they
  *    wrap around (not in ANSI mode), because then every order of additions gives the same result.
  *  - Sums of decimals up to [[MostDigits]] digits: Spark gives a sum ten digits more, so 10^10^ rows cannot overflow.
+ *    An overflow of the merged sum fails, or gives NULL, as it does in the query.
  *  - No sums of floating point numbers: their last digits depend on the order of additions. Averages of integers are
  *    split, although Spark adds them up in 64-bit floating point: there the order matters only for sums above 2^53^. No
  *    averages of decimals below [[LeastDigits]] digits: Spark divides these as floating point numbers, too
@@ -36,11 +38,11 @@ object SplitFunction {
     else function(e.aggregateFunction).filter(_.merged.dataType == e.dataType)
 
   private def function(f: AggregateFunction): Option[SplitFunction] = f match {
-    case c: Count          => val part = partial(c); Some(SplitFunction(Vector(part), counted(part)))
-    case s: Sum if adds(s) => Some(single(s))
-    case m @ (_: Min | _: Max) if isFixed(m.dataType) => Some(single(m))
-    case a: Average if divides(a.child.dataType)      => average(a)
-    case _                                            => None
+    case c: Count => val part = partial(c); Some(SplitFunction(Vector(part), counted(part)))
+    case s: Sum if adds(s) && failsAsSession(s)                       => Some(single(s))
+    case m @ (_: Min | _: Max) if isFixed(m.dataType)                 => Some(single(m))
+    case a: Average if divides(a.child.dataType) && failsAsSession(a) => average(a)
+    case _                                                            => None
   }
 
   /** The same function again, over the results for the parts. A sum of decimals gets ten digits more each time. */
@@ -58,12 +60,19 @@ object SplitFunction {
   private def counted(part: Alias): Expression =
     Coalesce(Seq(new Sum(part.toAttribute).toAggregateExpression(), Literal(0L)))
 
-  /** The average by Spark's own last step, with sums and counts of the parts in place of its buffers. */
+  /**
+   * The average by Spark's own last step, with sums and counts of the parts in place of its buffers. Sums of integers
+   * are merged as Spark adds them up for an average: as doubles, which do not overflow.
+   */
   private def average(a: Average): Option[SplitFunction] = a.aggBufferAttributes match {
     case Seq(total, all) =>
-      val sum   = new Sum(a.child)
-      val parts = Vector(partial(sum), partial(Count(a.child)))
-      val known = AttributeMap(Seq(total -> cast(again(sum, parts.head), total.dataType), all -> counted(parts.last)))
+      val sum    = new Sum(a.child)
+      val parts  = Vector(partial(sum), partial(Count(a.child)))
+      val merged = total.dataType match {
+        case DoubleType => new Sum(Cast(parts.head.toAttribute, DoubleType)).toAggregateExpression()
+        case _          => cast(again(sum, parts.head), total.dataType)
+      }
+      val known = AttributeMap(Seq(total -> merged, all -> counted(parts.last)))
       Some(SplitFunction(
         parts,
         a.evaluateExpression.transform { case buffer: AttributeReference => known.getOrElse(buffer, buffer) }
@@ -74,6 +83,15 @@ object SplitFunction {
   private def cast(e: Expression, t: DataType): Expression = if (e.dataType == t) e else Cast(e, t)
 
   private def partial(f: AggregateFunction): Alias = Alias(f.toAggregateExpression(), s"early_${f.prettyName}")()
+
+  /**
+   * Whether an overflow of decimals does the same in the function as in an expression of this session, which merges the
+   * parts. `try_sum` gives NULL in ANSI mode, and a view keeps the mode of the session that made it.
+   */
+  private def failsAsSession(f: DeclarativeAggregate): Boolean = f.evaluateExpression.collect {
+    case c: CheckOverflowInSum             => c.nullOnOverflow
+    case d: DecimalDivideWithOverflowCheck => d.nullOnOverflow
+  }.forall(_ == !SQLConf.get.ansiEnabled)
 
   private def adds(s: Sum): Boolean = isExact(s.child.dataType) || (s.child.dataType == LongType && wraps(s))
 

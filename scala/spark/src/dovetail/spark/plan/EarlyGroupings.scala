@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.grouping.EarlyPlace
-import org.apache.spark.sql.dovetail.leaf.{LeafNames, SparkBroadcast}
+import org.apache.spark.sql.dovetail.leaf.{FailingScan, LeafNames, SparkBroadcast}
 import org.apache.spark.sql.dovetail.report.{EarlyMark, GroupReport, Trace}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
@@ -28,15 +28,28 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
   import EarlyGroupings._
 
   def apply(plan: LogicalPlan): LogicalPlan =
-    if (!planner.groupsEarly || !plan.exists(isCandidate)) plan else Trace.timed("rebuild")(below(plan))
+    if (!planner.groupsEarly || !plan.exists(isCandidate)) plan
+    else Trace.timed("rebuild")(below(plan, plan))
 
-  private def below(plan: LogicalPlan): LogicalPlan = plan match {
+  private def below(plan: LogicalPlan, whole: LogicalPlan): LogicalPlan = plan match {
     case RowPlaces(_) => plan
     case _            =>
-      plan.mapChildren(below) match {
-        case a: Aggregate if isCandidate(a) => PlanningTime.orNone(best(a)).flatten.fold[LogicalPlan](a)(taken(a, _))
-        case other                          => other
+      plan.mapChildren(below(_, whole)) match {
+        case a: Aggregate if isCandidate(a) =>
+          PlanningTime.orNone(best(a).filterNot(p => isShared(p._1.input, a, whole))).flatten
+            .fold[LogicalPlan](a)(taken(a, _))
+        case other => other
       }
+  }
+
+  /**
+   * Whether the query has joins several times that other groupings, or none, are above of. Spark computes them once and
+   * reuses their exchange, but not below early groupings with other functions.
+   */
+  private def isShared(input: LogicalPlan, of: Aggregate, whole: LogicalPlan): Boolean = {
+    def copies(of: LogicalPlan) = whole.collect { case p if p.getClass == of.getClass && p.sameResult(of) => p }.size
+    !planner.groupsAlways && planner.reusesExchanges && input.exists(_.isInstanceOf[Join]) &&
+    copies(input) > math.max(1, copies(of))
   }
 
   private def taken(of: Aggregate, chosen: (EarlyPlace, Double)): LogicalPlan = {
@@ -48,7 +61,7 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
   private def best(of: Aggregate): Option[(EarlyPlace, Double)] = {
     lazy val left = joins(of.child).flatMap(JoinGroup.unapply(_)).exists(isOff)
     val large     = planner.groupsAlways || of.collectLeaves().exists(statistics(_).rows.value >= LeastRows)
-    val places    = if (!large || left) Vector.empty
+    val places    = if (!large || left || keepsInputs(of.child)) Vector.empty
     else
       EarlyPlace(of, key = a => RereadInput.isKey(a.dataType), guarded).filter(p =>
         (planner.groupsAlways || (mayBeFew(p) && !p.sides.exists(s => broadcasts(s.join, s.side)))) &&
@@ -65,6 +78,14 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
       }.sortBy(-_._2.saving(planner.constants)).headOption.map { case (p, w) => p -> w.groups }
     }
   }
+
+  /**
+   * Whether inputs have to be read whenever Spark would read them: they collect metrics, or run a program that may have
+   * effects. Adaptive execution leaves out a join with no rows on the other side, and it knows earlier of an early
+   * grouping without rows.
+   */
+  private def keepsInputs(plan: LogicalPlan): Boolean =
+    RowPlaces.isObserved(plan) || plan.exists(FailingScan.runsProgram)
 
   /**
    * Whether the NDVs of the keys in their tables allow for fewer groups than the largest table has rows. This is

@@ -29,6 +29,7 @@ final class GroupOrdering(
     reduction: SemiJoinReduction,
     shares: SearchShares,
     needed: NeededRows,
+    filters: FilterAllowance,
     remembers: Boolean
 ) {
   import GroupOrdering.Searched
@@ -106,9 +107,10 @@ final class GroupOrdering(
         val exposed      = Trace.timed("rebuild")(sparing(ready, optimized, limited, written, another))
         val settled      = exposed.fold(limited)(limited.bar)
         val rebuilt      = if (settled.taken) Some(another) else None
-        val cuts         = PlanningTime.takeCuts()
-        val decision     = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
-        val several      = group.leaves.size > 2
+        rebuilt.foreach(_ => filters.take(limited.outcome.best.reducers))
+        val cuts     = PlanningTime.takeCuts()
+        val decision = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
+        val several  = group.leaves.size > 2
         if (several || decision.taken || notes.nonEmpty || cuts.nonEmpty)
           Trace.record(reported(ready, decision, reduced, _))
         if (several && planner.reordersAtRunTime && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)
@@ -120,7 +122,7 @@ final class GroupOrdering(
     new Search(graph, planner.costs, planner.budget(share), planner.costsAsWritten, rules)
 
   private def searched(ready: PreparedGroup, share: Double, notes: Vector[String]): Searched = {
-    val search = searchOf(ready.graph, share, ReducerFilters.rules(ready, planner))
+    val search = searchOf(ready.graph, share, ReducerFilters.rules(ready, planner, filters.items))
     Searched(ready, search, choice(ready, search, notes ++ ready.known.note))
   }
 
@@ -215,9 +217,10 @@ object GroupOrdering {
     val preparation = new GroupPreparation(planner, statistics, steering, new KnownRuns(session), repeated)
     val remembers   = RunRecorder.isOn(session)
     if (remembers) RunRecorder.watch(session)
-    val shares = new SearchShares(prepared)
-    val needed = new NeededRows(prepared)
-    new GroupOrdering(planner, statistics, steering, preparation, reduction, shares, needed, remembers)
+    val shares  = new SearchShares(prepared)
+    val needed  = new NeededRows(prepared)
+    val filters = new FilterAllowance(plan, Runtime.getRuntime.maxMemory)
+    new GroupOrdering(planner, statistics, steering, preparation, reduction, shares, needed, filters, remembers)
   }
 }
 

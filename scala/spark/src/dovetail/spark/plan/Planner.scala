@@ -149,7 +149,11 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   // for both cost models, if there is physical work to price
   lazy val constants: CostConstants = ClusterCosts(session, conf)
   private lazy val memory           = new TaskMemory(context, conf)
-  lazy val facts: ClusterFacts      = {
+
+  /** Number of tasks that run at a time. */
+  def allTasks: Int = Executors.tasks(context, context.conf)
+
+  lazy val facts: ClusterFacts = {
     val cluster = context.conf
     ClusterFacts(
       Executors.configured(context.master, context.isLocal, cluster),
@@ -157,7 +161,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
       conf.preferSortMergeJoin,
       hashTable = hashTable,
       staticMemory = memory.broadcast,
-      tasks = math.min(Executors.tasks(context, cluster), conf.numShufflePartitions),
+      tasks = math.min(allTasks, conf.numShufflePartitions),
       sortMemory = memory.sorts,
       splitBytes =
         if (splits) conf.getConf(SQLConf.SKEW_JOIN_SKEWED_PARTITION_THRESHOLD).toDouble else Double.PositiveInfinity,

@@ -9,10 +9,10 @@ import org.apache.spark.sql.catalyst.optimizer.ColumnPruning
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.group.{JoinGroup, SubqueryCopies}
+import org.apache.spark.sql.dovetail.leaf.{FailingScan, LeafNames}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation, PartitioningAwareFileIndex}
+import org.apache.spark.sql.execution.datasources.{FileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sources.BaseRelation
 
 /**
  * Builds the reducers of a plan from Spark's own expressions, in the form that Spark's rule `InjectRuntimeFilter` uses.
@@ -60,10 +60,16 @@ object ReducerFilters {
 
   /**
    * The reducers that a group's inputs allow: inputs that may be reduced, and inputs that may be read again for their
-   * keys.
+   * keys. There are none beside an input that runs a program, which may have effects: adaptive execution would leave
+   * it out as soon as a reduced input has no rows.
+   *
+   * @param most most keys of a filter for which there is room
    */
-  def rules(ready: PreparedGroup, planner: Planner): ReducerRules = if (!planner.reduces) ReducerRules.none
-  else {
+  def rules(ready: PreparedGroup, planner: Planner, most: Long): ReducerRules =
+    if (!planner.reduces || most <= 0L || ready.leaves.exists(_.exists(FailingScan.runsProgram))) ReducerRules.none
+    else allowed(ready, planner, most)
+
+  private def allowed(ready: PreparedGroup, planner: Planner, most: Long): ReducerRules = {
     val leaves = ready.leaves
     val again  = leaves.indices.filter(i => RereadInput(leaves(i))).toSet
     // keys of both sides have the same type, because they are members of one class
@@ -76,8 +82,8 @@ object ReducerFilters {
       keys.collect { case (i, c, key) if reducible(ready.graph, leaves, i, key, planner) => (i, c) }.toSet,
       keys.collect { case (i, c, _) if again(i) => (i, c) }.toSet,
       again.filter(ready.graph.relations(_).broadcastable),
-      i => tasks(leaves(i)),
-      mostItems(leaves.head.conf),
+      i => tasks(leaves(i), planner.allTasks),
+      math.min(most, mostItems(leaves.head.conf)),
       planner.reducesAlways
     )
   }
@@ -89,7 +95,7 @@ object ReducerFilters {
 
   /**
    * Whether an input may be reduced by a key. Excludes an input that the query has several times but Spark computes
-   * once, and a table whose files the join prunes by the same key.
+   * once, a table whose files the join prunes by the same key, and other plans than tables where files are pruned.
    */
   private def reducible(
       graph: JoinGraph,
@@ -99,26 +105,32 @@ object ReducerFilters {
       planner: Planner
   ): Boolean = {
     val relation = graph.relations(i)
+    // Spark finds the broadcast that prunes partitions by its plan, in which it pushes our filter down to a scan only
+    val prunes = planner.prunesScans && graph.relations.exists(_.partitions.nonEmpty)
     leaves(i).deterministic && !SubqueryCopies.isWhole(leaves(i)) && relation.copies == 1 &&
-    !(planner.prunesScans && relation.partitions.contains(key.exprId.id))
+    !(prunes && (relation.partitions.contains(key.exprId.id) || LeafNames.below(leaves(i)).isEmpty))
   }
 
-  /** Number of tasks that read an input, at most. A file takes as much of a task as opening costs, however small it is. */
-  private def tasks(leaf: LogicalPlan): Double = leaf.collectLeaves().map { table =>
-    val files = table match {
-      case r: LogicalRelation => listed(r.relation)
-      case _                  => 0
-    }
-    val bytes = table.stats.sizeInBytes.toDouble + files.toDouble * leaf.conf.filesOpenCostInBytes
-    1.0 + bytes / math.max(1L, leaf.conf.filesMaxPartitionBytes)
+  /**
+   * Number of tasks that read an input, at most. Spark makes tasks smaller than their limit if there would be fewer
+   * than the cluster runs at a time (`FilePartition.maxSplitBytes`). A file takes as much of a task as opening costs,
+   * however small it is.
+   *
+   * @param atOnce tasks that run at a time
+   */
+  private def tasks(leaf: LogicalPlan, atOnce: Int): Double = leaf.collectLeaves().map { table =>
+    val opening = leaf.conf.filesOpenCostInBytes.toDouble
+    val number  =
+      Some(table).collect { case l: LeafNode => l }.flatMap(RereadInput.files).fold(0)(f => listed(f.location))
+    val bytes = table.stats.sizeInBytes.toDouble + number * opening
+    val least = leaf.conf.filesMinPartitionNum.getOrElse(atOnce)
+    val size  = math.min(leaf.conf.filesMaxPartitionBytes.toDouble, math.max(opening, bytes / math.max(1, least)))
+    1.0 + bytes / math.max(1.0, size)
   }.sum
 
-  private def listed(relation: BaseRelation): Int = relation match {
-    case f: HadoopFsRelation => f.location match {
-        case files: PartitioningAwareFileIndex => files.allFiles().size
-        case _                                 => 0
-      }
-    case _ => 0
+  private def listed(index: FileIndex): Int = index match {
+    case files: PartitioningAwareFileIndex => files.allFiles().size
+    case chosen                            => chosen.inputFiles.length
   }
 
   /** Most keys of a filter, by Spark's limits and by ours. */

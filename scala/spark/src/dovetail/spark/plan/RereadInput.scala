@@ -1,10 +1,11 @@
 package org.apache.spark.sql.dovetail.plan
 
-import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
+import org.apache.spark.sql.dovetail.deadline.ListedFiles
 import org.apache.spark.sql.dovetail.group.SubqueryCopies
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.dovetail.leaf.ColumnarFormat
+import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
@@ -18,8 +19,17 @@ object RereadInput {
 
   /**
    * Whether the input has rows of one table, restricted by predicates, that are the same each time they are read.
-   * Excludes the output of a program and a table of another system. Also excludes an input that may fail if it is
-   * computed for all rows, as a broadcast does.
+   * Excludes an input that may fail if it is computed for all rows, as a broadcast does.
+   *
+   * A key that the second read misses removes rows from the answer, so only these tables count:
+   *
+   *   - files whose list does not change between two scans. An index of a catalog is listed at each scan, and
+   *     partitions may be added in between; a Hive table is listed, too.
+   *   - files of a columnar format. Of a text file, the columns that are read decide which records are malformed, so a
+   *     read of the keys alone finds other rows. It also takes as long as a read of all columns.
+   *   - cached scans of such files. Other cached plans may give other rows when lost blocks are computed again: the
+   *     output of a program, a limit, row numbers with ties.
+   *   - rows in the plan itself.
    */
   def apply(plan: LogicalPlan): Boolean =
     plan.deterministic && !plan.containsPattern(PLAN_EXPRESSION) && ofTable(plan) && !SparedInputs.mayFail(plan)
@@ -28,16 +38,24 @@ object RereadInput {
     case whole if SubqueryCopies.isWhole(whole) => false
     case Project(_, child)                      => ofTable(child)
     case Filter(_, child)                       => ofTable(child)
-    case r: LogicalRelation                     => r.relation.isInstanceOf[HadoopFsRelation]
-    // blocks that do not fit into memory are computed again
-    case r: InMemoryRelation                     => deterministic(r.cachedPlan)
-    case _: HiveTableRelation | _: LocalRelation => true
-    case _                                       => false
+    case _: LocalRelation                       => true
+    case leaf: LeafNode => files(leaf).exists(f => ColumnarFormat(f) && ListedFiles.stay(f.location))
+    case _              => false
   }
 
-  private def deterministic(plan: SparkPlan): Boolean = plan match {
-    case a: AdaptiveSparkPlanExec => deterministic(a.inputPlan)
-    case other                    => other.expressions.forall(_.deterministic) && other.children.forall(deterministic)
+  /** The files that a leaf reads, or that its cache was filled from by a scan, filters and projections. */
+  def files(leaf: LeafNode): Option[HadoopFsRelation] = leaf match {
+    case r: LogicalRelation  => Some(r.relation).collect { case f: HadoopFsRelation => f }
+    case r: InMemoryRelation => scanned(r.cachedPlan)
+    case _                   => None
+  }
+
+  private def scanned(plan: SparkPlan): Option[HadoopFsRelation] = plan match {
+    case a: AdaptiveSparkPlanExec => scanned(a.inputPlan)
+    case f: FileSourceScanExec    => Some(f.relation)
+    case _: ProjectExec | _: FilterExec | _: WholeStageCodegenExec | _: InputAdapter | _: ColumnarToRowExec
+        if plan.expressions.forall(_.deterministic) => scanned(plan.children.head)
+    case _ => None
   }
 
   /**

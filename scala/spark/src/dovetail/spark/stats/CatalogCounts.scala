@@ -9,7 +9,7 @@ import dovetail.kernel.profile.Assumptions
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable}
 import org.apache.spark.sql.dovetail.base.FailOpen
-import org.apache.spark.sql.dovetail.leaf.{LeafNames, MalformedRecords}
+import org.apache.spark.sql.dovetail.leaf.{ColumnarFormat, LeafNames, MalformedRecords}
 import org.apache.spark.sql.execution.datasources.{
   CatalogFileIndex,
   HadoopFsRelation,
@@ -120,7 +120,7 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
   private def sizeOf(r: LogicalRelation): Option[DataSize] = r.relation match {
     case f: HadoopFsRelation => f.location match {
         // an index of a catalog only has the names of partitions, which say nothing about the files
-        case listed: PartitioningAwareFileIndex if isColumnar(f) =>
+        case listed: PartitioningAwareFileIndex if ColumnarFormat(f) =>
           Some(DataSize(listed.sizeInBytes, EmptyFileBytes * listed.allFiles().size, ofFiles = true))
         case _ => None
       }
@@ -161,12 +161,6 @@ private[stats] object CatalogCounts {
       FailOpen.warnOnce(s"$name rows", s"Statistics of $name are invalid and ignored: $n rows")
     )
     rows.filter(_ >= 0)
-  }
-
-  /** Whether the files have a format in which rows take less space than in memory. */
-  def isColumnar(f: HadoopFsRelation): Boolean = {
-    val format = f.fileFormat.getClass.getSimpleName
-    format.startsWith("Parquet") || format.startsWith("Orc") || format.startsWith("Delta")
   }
 
   private def fixedWidth(t: DataType): Option[Long] = t match {

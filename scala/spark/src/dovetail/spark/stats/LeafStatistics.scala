@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, CTERelationRef, 
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.database.{DatabaseStatistics, PushedPredicates}
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
-import org.apache.spark.sql.dovetail.leaf.{HiddenRows, LeafNames, LocalRows}
+import org.apache.spark.sql.dovetail.leaf.{ColumnarFormat, HiddenRows, LeafNames, LocalRows}
 import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
 import org.apache.spark.sql.dovetail.sample.{FileSamples, ReaderSettings, RowCount, TextSamples}
 import org.apache.spark.sql.dovetail.table.{ColumnStatistics, TableSample, TableStatistics, TableStatisticsSource}
@@ -351,8 +351,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   }
 
   private def expansion(r: LogicalRelation): Double = r.relation match {
-    case f: HadoopFsRelation if CatalogCounts.isColumnar(f) => Assumptions.ColumnarExpansion
-    case _                                                  => 1.0
+    case f: HadoopFsRelation if ColumnarFormat(f) => Assumptions.ColumnarExpansion
+    case _                                        => 1.0
   }
 }
 

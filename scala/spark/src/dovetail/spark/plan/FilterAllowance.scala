@@ -1,0 +1,47 @@
+package org.apache.spark.sql.dovetail.plan
+
+import dovetail.kernel.enumerate.Reducer
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery}
+
+/**
+ * How much room for Bloom filters is left on the driver for one query. All join groups of a query share it: a union of
+ * a hundred joins must not have a hundred filters.
+ *
+ * A subquery gets none. Spark computes a filter as a subquery, too, and subqueries run in a pool of 16 threads for all
+ * sessions: if 16 subqueries wait for filters of their own, none of these filters is ever started.
+ *
+ * @param plan   the query, or a subquery of it
+ * @param memory bytes of the driver's heap
+ */
+final class FilterAllowance(plan: LogicalPlan, memory: Long) {
+  import FilterAllowance._
+
+  private var bytes = if (plan.isInstanceOf[Subquery]) 0L else (memory * HeapShare / Copies).toLong
+
+  /** Most keys that one more filter may have room for; 0 if there is no room for another filter. */
+  def items: Long = {
+    val room = bytes / FiltersOfGroup * 8L / Reducer.BitsPerItem
+    if (room < LeastItems) 0L else room
+  }
+
+  /** Reserves the room of filters that a plan has. */
+  def take(filters: Vector[Reducer]): Unit = bytes -= filters.map(_.bits / 8L).sum
+}
+
+object FilterAllowance {
+
+  /** Share of the driver's heap that the filters of one query may take. */
+  private val HeapShare = 0.1
+
+  /**
+   * Copies of a filter on the driver, until the query ends: the row that the subquery returns, the literal made of it,
+   * the filter that is read from the literal, and the task that has it as a part.
+   */
+  private val Copies = 4
+
+  /** Filters that one group of joins may have (`ReducedSearch.Most`). */
+  private val FiltersOfGroup = 4L
+
+  /** Keys for which a filter is worth while; fewer keys are a broadcast. */
+  private val LeastItems = 10000L
+}
