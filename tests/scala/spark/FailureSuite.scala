@@ -202,7 +202,7 @@ class FailureSuite extends StarSuite {
       DovetailConf.MinGain.key          -> "lots",
       DovetailConf.CostModel.key        -> "cheap",
       DovetailConf.HistogramEnabled.key -> "2",
-      DovetailConf.MaxPlanningMs.key    -> "-7"
+      DovetailConf.ExactPairs.key       -> "-7"
     ).foreach { case (key, value) =>
       spark.sharedState.conf.set(key, value)
       try {

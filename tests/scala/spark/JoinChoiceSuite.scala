@@ -3,12 +3,12 @@ package org.apache.spark.sql.dovetail
 import java.nio.file.Files
 
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
-import org.apache.spark.sql.catalyst.plans.logical.{Join, ReturnAnswer}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, JoinHint, NO_BROADCAST_HASH, ReturnAnswer}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.TaskMemory
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.history.History
-import org.apache.spark.sql.dovetail.plan.{ChosenJoin, FailedJoins, FatalExit, JoinDecision, JoinFailure, JoinFailures}
+import org.apache.spark.sql.dovetail.plan._
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
@@ -88,6 +88,18 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
       sameAnswer(selective, reorders = false)
       assert(explained(selective).contains("the written order with other broadcasts"), explained(selective))
     }
+  }
+
+  test("a decision stays when adaptive execution adds a strategy to the hint") {
+    val join = optimized("SELECT * FROM range(3) a JOIN range(4) b USING (id)").collectFirst { case j: Join => j }.get
+    val hint = JoinDecision.hint(join, None, Vector(BuildRight))
+    val more = hint.leftHint.get.copy(strategy = Some(NO_BROADCAST_HASH))
+    val now  = join.copy(hint = JoinHint(Some(more), None))
+    assert(more.strategy.contains(NO_BROADCAST_HASH) && more != hint.leftHint.get)
+    assert(JoinDecision.kept(now) == Vector(BuildRight) && JoinDecision.broadcast(now).isEmpty)
+    // Spark alone would broadcast both sides
+    val planned = new JoinChoice(spark)(now)
+    assert(planned.nonEmpty && planned.head.collect { case b: BroadcastHashJoinExec => b }.isEmpty, planned)
   }
 
   test("the choice stays where a rule of Spark that comes later builds the join anew") {

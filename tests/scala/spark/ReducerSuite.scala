@@ -132,6 +132,21 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
     }
   }
 
+  test("zeros with and without a sign meet in the joins that the keys of a filter come from") {
+    table("one", "SELECT id AS item, if(id < 10, 0.0D, CAST(id AS DOUBLE)) AS ratio FROM range(700)")
+    table(
+      "two",
+      "SELECT CAST('-0.0' AS DOUBLE) AS ratio, 'x' AS tag UNION ALL SELECT CAST(id + 5000 AS DOUBLE), 'y' FROM range(50)"
+    )
+    withConf(DovetailConf.ReducersAlways.key -> "true") {
+      val sql = "SELECT count(*) FROM sold s JOIN one ON s.item = one.item JOIN two ON one.ratio = two.ratio " +
+        "WHERE two.tag = 'x'"
+      assert(filters(sql).contains("sold.item"))
+      assert(dovetail(on = false)(spark.sql(sql).head().getLong(0)) > 10L)
+      sameAnswer(sql, reorders = false)
+    }
+  }
+
   test("a subquery has no filters: they would wait for threads that subqueries hold") {
     val inner = s"SELECT max(s.id) $three WHERE d.month = 3"
     reduces(inner, "sold.item", "returned.item", "returned.day", "day.day")

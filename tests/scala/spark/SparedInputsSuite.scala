@@ -100,6 +100,21 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
+  test("a subquery that has several rows stays above the join without rows that spares it") {
+    withTables("two") {
+      spark.sql("CREATE TABLE two USING parquet AS SELECT CAST(id AS STRING) AS v FROM range(2)")
+      def sql(value: String) =
+        s"SELECT q.z, many.t FROM (SELECT words.j, coalesce(words.name, ($value)) AS z FROM few JOIN words ON " +
+          "few.k = words.k WHERE pmod(few.v * 7, 1000) = 999) q JOIN many ON q.j = many.j"
+      withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1")(everyPlan {
+        sameAnswer(sql("SELECT max(v) FROM two"), reorders = false)
+        if (spark.conf.get("spark.sql.adaptive.enabled") == "true")
+          sameAnswer(sql("SELECT v FROM two"), reorders = false)
+        assert(!reordered(sql("SELECT v FROM two")))
+      })
+    }
+  }
+
   test("a text file that stops at a malformed record stays behind the broadcast that spares it") {
     withDirectory { directory =>
       val lines = "1,no number,none" +: (0 until 3000).map(i => s"1,$i,name $i")

@@ -41,7 +41,7 @@ final private[profile] case class Interval(
 
   /** The keys that are in both lists. An empty list means that the keys of the constants are not known. */
   private def narrowed(more: Vector[Long]): Option[Vector[Long]] =
-    if (more.isEmpty) keys else Some(keys.fold(more.distinct)(_.filter(more.contains)))
+    if (more.isEmpty) keys else Some(keys.fold(more.distinct)(_.filter(more.toSet)))
 
   /**
    * Share of the column's non-NULL values that are in the interval. If rows were added that no statistic has seen, and

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.deadline
 
 import java.lang.ref.WeakReference
-import java.util.concurrent.{ConcurrentHashMap, ExecutionException, FutureTask, TimeUnit}
+import java.util.concurrent.{ConcurrentHashMap, ExecutionException, FutureTask, TimeoutException, TimeUnit}
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionSet}
 import org.apache.spark.sql.dovetail.base.BoundedCache
@@ -37,7 +37,7 @@ object ListedFiles {
     case _: PartitioningAwareFileIndex => Some(index.listFiles(Nil, Nil))
     case _                             =>
       val listing = Listing(index, Nil)
-      def under   = Option(underWay.get(listing)).flatMap(task => aside(index)(result(task)))
+      def under   = Option(underWay.get(listing)).flatMap(soon)
       def ended   = listings.get(listing).filter(_.isRecent).map(_.files)
       listing.kept.orElse(under).orElse(ended)
   }
@@ -70,6 +70,14 @@ object ListedFiles {
   private def result(task: FutureTask[Seq[PartitionDirectory]]): Seq[PartitionDirectory] =
     try task.get
     catch { case e: ExecutionException => throw e.getCause }
+
+  /** The result of a listing that ends within a moment. */
+  private def soon(task: FutureTask[Seq[PartitionDirectory]]): Option[Seq[PartitionDirectory]] =
+    try Some(task.get(SoonMillis, TimeUnit.MILLISECONDS))
+    catch {
+      case _: TimeoutException   => None
+      case e: ExecutionException => throw e.getCause
+    }
 
   private def list(listing: Listing, index: FileIndex, filters: Seq[Expression]): Seq[PartitionDirectory] = {
     val all = index.listFiles(filters, Nil).toVector
@@ -135,6 +143,9 @@ object ListedFiles {
    * takes.
    */
   private val RecentNanos = TimeUnit.SECONDS.toNanos(30L)
+
+  /** Milliseconds that work after planning waits for a listing: a query's listing usually ends before the query does. */
+  private val SoonMillis = 1000L
 
   private val listings =
     new BoundedCache[Listing, Ended]("files of tables", MostFiles)(l => math.max(1L, filesOf(l.files)))

@@ -1,8 +1,11 @@
 package org.apache.spark.sql.dovetail.group
 
+import java.util.IdentityHashMap
+
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.base.ThreadScope
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.Movable
 
@@ -20,7 +23,20 @@ import org.apache.spark.sql.dovetail.predicates.Movable
  */
 object FragileColumns {
 
-  def apply(plan: LogicalPlan): AttributeSet = plan match {
+  // the columns that were found in this run of the rule
+  private val found = new ThreadScope[IdentityHashMap[LogicalPlan, AttributeSet]]
+
+  /**
+   * Looks at each plan only once while `body` runs. Nested joins ask for the plan below each of them, and each of those
+   * for all plans below.
+   */
+  def once[A](body: => A): A = found.within(new IdentityHashMap)(body)
+
+  def apply(plan: LogicalPlan): AttributeSet = found.current.fold(look(plan)) { known =>
+    Option(known.get(plan)).getOrElse { val columns = look(plan); known.put(plan, columns); columns }
+  }
+
+  private def look(plan: LogicalPlan): AttributeSet = plan match {
     case _: LeafNode  => AttributeSet.empty
     case p: Project   => computed(p.projectList, apply(p.child))
     case a: Aggregate => computed(a.aggregateExpressions, apply(a.child))
@@ -37,8 +53,8 @@ object FragileColumns {
   /** Places of such columns in the output of a plan. */
   private def placesIn(plan: LogicalPlan): Seq[Int] = {
     PlanningTime.check()
-    val found = apply(plan)
-    if (found.isEmpty) Nil else plan.output.zipWithIndex.collect { case (a, i) if found.contains(a) => i }
+    val columns = apply(plan)
+    if (columns.isEmpty) Nil else plan.output.zipWithIndex.collect { case (a, i) if columns.contains(a) => i }
   }
 
   /**

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.group
 
+import scala.collection.mutable
+
 import dovetail.kernel.enumerate.Shape
 import dovetail.kernel.graph.JoinKind
 import org.apache.spark.sql.catalyst.expressions.{
@@ -9,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   EqualNullSafe,
   EqualTo,
   Expression,
+  ExprId,
   NamedExpression
 }
 import org.apache.spark.sql.catalyst.plans.{Cross, InnerLike}
@@ -73,8 +76,10 @@ final case class JoinGroup(
   def distinct: Boolean = own.map(_.size).sum == AttributeSet(own.flatten).size
 
   /** The leaves, or the plans that replace them, with the columns that the projections between the joins compute. */
-  def withComputed(plans: Vector[LogicalPlan]): Vector[LogicalPlan] =
-    computed.foldLeft(plans) { case (ps, (i, a)) => ps.updated(i, Project(ps(i).output :+ a, ps(i))) }
+  def withComputed(plans: Vector[LogicalPlan]): Vector[LogicalPlan] = {
+    val byLeaf = computed.groupBy(_._1)
+    plans.zipWithIndex.map { case (p, i) => byLeaf.get(i).fold(p)(all => JoinGroup.over(p, all.map(_._2))) }
+  }
 }
 
 object JoinGroup {
@@ -86,6 +91,22 @@ object JoinGroup {
   val Mark: JoinHint = JoinHint(Some(HintInfo()), None)
 
   def isMark(hint: JoinHint): Boolean = hint.leftHint.exists(_.strategy.isEmpty) && hint.rightHint.isEmpty
+
+  /** Computes columns over a plan, in one projection as long as none of them reads another one. */
+  private def over(plan: LogicalPlan, columns: Vector[Alias]): LogicalPlan = {
+    val (below, rest) = untilRead(columns)
+    val projected     = Project(plan.output ++ below, plan)
+    if (rest.isEmpty) projected else over(projected, rest)
+  }
+
+  private def untilRead(columns: Vector[Alias]): (Vector[Alias], Vector[Alias]) = {
+    val computed = mutable.HashSet.empty[ExprId]
+    columns.span { a =>
+      val apart = !a.references.exists(r => computed(r.exprId))
+      computed += a.exprId
+      apart
+    }
+  }
 
   /**
    * Most leaves of a group that includes joins that are not inner. In a larger group these joins become leaves, as
@@ -123,6 +144,7 @@ object JoinGroup {
   }
 
   /**
+   * @param places leaf of each computed column
    * @param open leaves whose rows come out unchanged or repeated; excludes leaves that an outer join fills with NULLs
    *             and leaves on the right side of a semi or anti join
    */
@@ -135,6 +157,7 @@ object JoinGroup {
       conditions: Vector[PlacedCondition] = Vector.empty,
       operators: Vector[WrittenJoin] = Vector.empty,
       computed: Vector[(Int, Alias)] = Vector.empty,
+      places: Map[ExprId, Int] = Map.empty,
       joins: Vector[Join] = Vector.empty
   ) {
     def numbers: Vector[Int] = leaves.indices.toVector.map(first + _)
@@ -152,6 +175,7 @@ object JoinGroup {
         conditions ++ that.conditions,
         operators ++ that.operators,
         computed ++ that.computed,
+        places ++ that.places,
         (joins ++ that.joins) :+ join
       )
       WrittenJoin(join, numbers, that.numbers) match {
@@ -174,13 +198,13 @@ object JoinGroup {
     private def computing(leaf: Int, a: Alias): SubGroup =
       copy(
         computed = computed :+ (leaf -> a),
+        places = places + (a.exprId  -> leaf),
         fragile = if (a.references.exists(fragile.contains)) fragile + a.toAttribute else fragile
       )
 
     private def leafOf(a: Alias): Option[Int] = {
-      def has(i: Int) = a.references.forall(r =>
-        leaves(i - first).outputSet.contains(r) || computed.exists { case (l, c) => l == i && c.exprId == r.exprId }
-      )
+      def has(i: Int) =
+        a.references.forall(r => leaves(i - first).outputSet.contains(r) || places.get(r.exprId).contains(i))
       if (a.references.nonEmpty && Movable(a.child)) numbers.find(i => open(i) && has(i)) else None
     }
   }

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.grouping
 
+import scala.collection.mutable
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
@@ -130,8 +132,12 @@ object EarlyPlace {
   }
 
   private def functionsOf(a: Aggregate): Vector[AggregateExpression] = {
-    val all = a.aggregateExpressions.flatMap(_.collect { case e: AggregateExpression => e }).toVector
-    all.groupBy(_.canonicalized).toVector.map(_._2.head).sortBy(all.indexOf(_))
+    val found = mutable.LinkedHashMap.empty[Expression, AggregateExpression]
+    a.aggregateExpressions.foreach(_.foreach {
+      case e: AggregateExpression => found.getOrElseUpdate(e.canonicalized, e); ()
+      case _                      =>
+    })
+    found.values.toVector
   }
 
   private def outsideFunctions(e: Expression): Seq[Attribute] = e match {

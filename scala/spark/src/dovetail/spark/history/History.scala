@@ -180,8 +180,10 @@ object History {
   private def bounded(all: Iterable[HistoryEntry]): Iterable[HistoryEntry] = {
     var left = MostBytes
     if (all.iterator.map(_.size).sum <= left) all
-    else all.toVector.sortBy(e => (-(e.at + PerRun * math.min(e.runs - 1, MostRuns)), e.key)).takeWhile { e =>
-      left -= e.size; left >= 0L
+    else all.toVector.sortBy(e => (-(e.at + PerRun * math.min(e.runs - 1, MostRuns)), e.key)).filter { e =>
+      val fits = e.size <= left
+      if (fits) left -= e.size
+      fits
     }
   }
 }

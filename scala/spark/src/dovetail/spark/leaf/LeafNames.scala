@@ -4,10 +4,12 @@ import scala.annotation.tailrec
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
+import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan, Project, SubqueryAlias}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileTable}
+import org.apache.spark.unsafe.types.UTF8String
 
 /** Names of the leaves of a plan: one for people, and one by which the same data is found again. */
 object LeafNames {
@@ -22,7 +24,7 @@ object LeafNames {
   /** Identity of the data that a leaf reads: its table, or its paths. */
   def identity(leaf: LeafNode): Option[String] = leaf match {
     case r: LogicalRelation => r.catalogTable.map(_.identifier.unquotedString).orElse(r.relation match {
-        case f: HadoopFsRelation => Some(f.location.rootPaths.mkString(" "))
+        case f: HadoopFsRelation => Some(together(f.location.rootPaths))
         case _                   => None
       })
     case r: HiveTableRelation => Some(r.tableMeta.identifier.unquotedString)
@@ -33,6 +35,19 @@ object LeafNames {
       })
     case _ => None
   }
+
+  /**
+   * One text for some paths. Many paths, as a pattern with `*` gives them, are named by the first one, their number and
+   * a hash, because the text is a part of many others.
+   */
+  def together(paths: Seq[Path]): String =
+    if (paths.size <= MostPaths) paths.mkString(" ")
+    else {
+      val hash = paths.foldLeft(paths.size.toLong)((h, p) => XXH64.hashUTF8String(UTF8String.fromString(p.toString), h))
+      f"${paths.head} and ${paths.size - 1} more ($hash%016x)"
+    }
+
+  private val MostPaths = 8
 
   /** Name of the leaf for people: its table, the last part of its path, or its kind. */
   def name(leaf: LeafNode): String = named(leaf).getOrElse(leaf match {

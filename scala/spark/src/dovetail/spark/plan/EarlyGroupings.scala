@@ -152,10 +152,7 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
     val join = if (side.side == BuildLeft) side.join.copy(left = input) else side.join.copy(right = input)
     join.copyTagsFrom(side.join)
     val kept = JoinDecision.kept(side.join)
-    if (
-      JoinGroup.hasStrategy(join.hint) || kept.contains(side.side) || !SparkBroadcast(input, planner.broadcastThreshold)
-    )
-      join
+    if (JoinGroup.hasStrategy(join.hint) || kept.contains(side.side)) join
     else {
       val decided = join.copy(hint = JoinDecision.hint(join, JoinDecision.broadcast(side.join), kept :+ side.side))
       decided.copyTagsFrom(join)

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.SparkContext
-import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, DynamicPruning}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
@@ -11,7 +11,7 @@ import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.TaskMemory
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinCondition}
 import org.apache.spark.sql.dovetail.steer.Steering
-import org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec
+import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage, ShuffleQueryStageExec}
 import org.apache.spark.sql.execution.exchange.{ENSURE_REQUIREMENTS, ShuffleExchangeExec}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -38,7 +38,15 @@ object ExchangedInputs {
   def count(plan: LogicalPlan, steering: Steering): Unit = {
     plan.foreach { case j: Join => j.unsetTagValue(Together); case _ => }
     val joins = changeable(plan, steering).filterNot(_.children.exists(isBroadcast))
-    joins.foreach(_.setTagValue(Together, joins.size))
+    // Spark prunes files by a broadcast only as long as the plan of the broadcast stays as it was planned
+    val pruned = prunes(plan)
+    joins.filter(j => !pruned || prunes(j)).foreach(_.setTagValue(Together, joins.size))
+  }
+
+  /** Whether the rows of a join prune the files of a scan in the plan. */
+  private def prunes(plan: LogicalPlan): Boolean = plan.exists {
+    case s: LogicalQueryStage => prunes(s.logicalPlan)
+    case p                    => p.expressions.exists(_.exists(_.isInstanceOf[DynamicPruning]))
   }
 
   private def changeable(plan: LogicalPlan, steering: Steering): Vector[Join] = plan match {

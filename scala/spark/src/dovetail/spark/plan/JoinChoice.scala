@@ -36,6 +36,9 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
       broadcastSide(j).flatMap(planned(j, _, BROADCAST, ChosenJoin.Broadcast))
         .orElse(ExchangedInputs.hashSide(j, session.sparkContext).flatMap(planned(j, _, SHUFFLE_HASH, ChosenJoin.Hash)))
         .getOrElse(heavySides(j) match { case Vector() => Nil; case sides => withoutBroadcast(j, sides) })
+    // adaptive execution has added hints of its own
+    case j: Join if DovetailConf.Enabled.get(j.conf) && JoinChoice.strategies(j).forall(JoinChoice.ofSpark) =>
+      heavySides(j) match { case Vector() => Nil; case sides => withoutBroadcast(j, sides) }
     case _ => Nil
   }
 
@@ -58,7 +61,10 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
     JoinDecision.kept(j).filterNot(side => AdaptiveInput.isExchanged(JoinChoice.input(j, side)))
 
   private def withoutBroadcast(j: Join, sides: Vector[BuildSide]): Seq[SparkPlan] = {
-    def hint(side: BuildSide) = if (sides.contains(side)) Some(HintInfo(strategy = Some(NO_BROADCAST_HASH))) else None
+    def hint(side: BuildSide) = {
+      val other = JoinChoice.hint(j, side).flatMap(_.strategy)
+      (if (sides.contains(side)) Some(NO_BROADCAST_HASH) else other).map(s => HintInfo(strategy = Some(s)))
+    }
     session.sessionState.planner.JoinSelection(j.copy(hint = JoinHint(hint(BuildLeft), hint(BuildRight))))
   }
 
@@ -83,6 +89,16 @@ object JoinChoice {
   def other(side: BuildSide): BuildSide = if (side == BuildLeft) BuildRight else BuildLeft
 
   def input(j: Join, side: BuildSide): LogicalPlan = if (side == BuildLeft) j.left else j.right
+
+  private def hint(j: Join, side: BuildSide): Option[HintInfo] =
+    if (side == BuildLeft) j.hint.leftHint else j.hint.rightHint
+
+  private def strategies(j: Join): Seq[JoinStrategyHint] =
+    (j.hint.leftHint ++ j.hint.rightHint).flatMap(_.strategy).toSeq
+
+  /** Whether only adaptive execution gives this hint, and no user can. */
+  private def ofSpark(strategy: JoinStrategyHint): Boolean =
+    strategy == NO_BROADCAST_HASH || strategy == PREFER_SHUFFLE_HASH
 
   /**
    * Whether a side can be the build side. The side whose rows an outer join preserves cannot be broadcast, and Dovetail

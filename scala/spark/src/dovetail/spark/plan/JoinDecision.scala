@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.sql.catalyst.optimizer.BuildSide
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, HintInfo, Join, JoinHint, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, HintInfo, Join, JoinHint, JoinStrategyHint, LogicalPlan}
 import org.apache.spark.sql.dovetail.predicates.ExpressionText
 import org.apache.spark.sql.types.DataType
 
@@ -20,17 +20,21 @@ import org.apache.spark.sql.types.DataType
 final class JoinDecision private (
     val broadcast: Option[BuildSide],
     val kept: Vector[BuildSide],
-    private val sides: Vector[JoinDecision.Returned]
-) extends HintInfo(None) {
+    private val sides: Vector[JoinDecision.Returned],
+    now: Option[JoinStrategyHint] = None
+) extends HintInfo(now) {
+
+  /** Adaptive execution adds a strategy to a hint once it has seen the rows of a side. The decision stays. */
+  override def copy(strategy: Option[JoinStrategyHint]): HintInfo = new JoinDecision(broadcast, kept, sides, strategy)
 
   // Spark merges subqueries whose joins have equal hints, and the columns of their sides. A decision holds only for the
   // columns and rows that it was made for.
   override def canEqual(that: Any): Boolean = that.isInstanceOf[JoinDecision]
   override def equals(that: Any): Boolean   = that match {
-    case d: JoinDecision => d.broadcast == broadcast && d.kept == kept && d.sides == sides
+    case d: JoinDecision => d.broadcast == broadcast && d.kept == kept && d.sides == sides && d.strategy == strategy
     case _               => false
   }
-  override def hashCode: Int = (broadcast, kept, sides).##
+  override def hashCode: Int = (broadcast, kept, sides, strategy).##
 }
 
 object JoinDecision {

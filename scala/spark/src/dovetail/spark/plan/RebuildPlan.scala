@@ -44,12 +44,24 @@ final class RebuildPlan(
     val joins = tree.joins.map(j => j.relations.toSet -> j).toMap
     // Spark broadcasts by itself what it can run in no other way
     def side(j: JoinTree.Join) = if (j.operator.exists(_.copies)) None else JoinChoice.side(j.method)
-    val methods                = Methods(joins.get(_).flatMap(side), joins(_).memory > memory)
+    val broadcasts             = together(tree.joins.flatMap(j => side(j).map(j -> _)))
+    val methods                = Methods(joins.get(_).flatMap(broadcasts.get), joins(_).memory > memory)
     val filters                = new ReducerFilters(leaves, predicates, links)(tree.reducers)
     val inputs                 = leaves.indices.toVector.map(i =>
       filters.getOrElse(i, Vector.empty).foldLeft(leaves(i))((input, filter) => Filter(filter, input))
     )
     rebuilt(tree.shape, inputs, methods)
+  }
+
+  /**
+   * The broadcasts that fit into memory together, the small ones first. Adaptive execution starts all broadcasts of a
+   * query at once, and a chain of joins holds all of their tables.
+   */
+  private def together(all: Vector[(JoinTree.Join, BuildSide)]): Map[JoinTree.Join, BuildSide] = {
+    def bytes(j: JoinTree.Join, side: BuildSide) = (if (side == BuildLeft) j.left else j.right).memory
+    val sized                                    = all.map { case (j, side) => (j, side, bytes(j, side)) }.sortBy(_._3)
+    val sums                                     = sized.map(_._3).scanLeft(0.0)(_ + _).tail
+    sized.zip(sums).collect { case ((j, side, _), sum) if sum <= memory => j -> side }.toMap
   }
 
   /** The plan of an order without broadcasts and reducers. */
@@ -78,19 +90,20 @@ final class RebuildPlan(
       }
       val side = methods.broadcast(left ++ right).map(s => if (swapped) JoinChoice.other(s) else s)
       val kept = Vector(l -> a, r -> b).collect {
-        case (input, plan) if heavy(input, plan, methods) => if (plan eq join.left) BuildLeft else BuildRight
+        case (input, plan) if heavy(input, methods) => if (plan eq join.left) BuildLeft else BuildRight
       }
       val decided = if (side.isEmpty && kept.isEmpty) join else join.copy(hint = JoinDecision.hint(join, side, kept))
       if (step.operator.isEmpty) decided else filtered(others(left, right), decided)
   }
 
-  /** Whether Spark would broadcast an input by itself that must not be broadcast. */
-  private def heavy(input: Shape, plan: LogicalPlan, methods: Methods): Boolean = {
-    val (mustNot, counted) = input match {
-      case Shape.Leaf(i)    => (!graph.relations(i).broadcastable, leaves(i))
-      case Shape.Join(l, r) => (methods.exceed((l.leaves ++ r.leaves).toSet), plan)
-    }
-    mustNot && SparkBroadcast(counted, counted.conf.autoBroadcastJoinThreshold)
+  /**
+   * Whether Spark would broadcast an input by itself that must not be broadcast. Of a join, Spark takes the size after
+   * it has removed columns that are not read above, so its size as it is now says nothing.
+   */
+  private def heavy(input: Shape, methods: Methods): Boolean = input match {
+    case Shape.Leaf(i) =>
+      !graph.relations(i).broadcastable && SparkBroadcast(leaves(i), leaves(i).conf.autoBroadcastJoinThreshold)
+    case Shape.Join(l, r) => methods.exceed((l.leaves ++ r.leaves).toSet)
   }
 
   private def inner(left: LogicalPlan, right: LogicalPlan, conditions: Vector[Expression]): Join = {

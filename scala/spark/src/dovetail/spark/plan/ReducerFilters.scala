@@ -5,7 +5,7 @@ import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate
-import org.apache.spark.sql.catalyst.optimizer.ColumnPruning
+import org.apache.spark.sql.catalyst.optimizer.{ColumnPruning, NormalizeFloatingNumbers}
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.group.{JoinGroup, SubqueryCopies}
@@ -40,7 +40,9 @@ final class ReducerFilters(
   private def condition(r: Reducer): Expression = {
     val filter    = new BloomFilterAggregate(hash(r.keys), Literal(r.items), Literal(r.bits))
     val aggregate = keys(r).groupBy()(Alias(filter.toAggregateExpression(), "bloomFilter")())
-    BloomFilterMightContain(ScalarSubquery(ColumnPruning(aggregate)), hash(r.classes.map(_ -> r.reduced)))
+    // Spark has optimized the subqueries of the plan already; without this rule, -0.0 has no partner in 0.0
+    val prepared = NormalizeFloatingNumbers(ColumnPruning(aggregate))
+    BloomFilterMightContain(ScalarSubquery(prepared), hash(r.classes.map(_ -> r.reduced)))
   }
 
   /** The join of the inputs that the keys come from. */

@@ -2,12 +2,13 @@ package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Exists, InSubquery}
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project, RowLevelWrite}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, COMMAND, EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, UnknownSettings}
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
-import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, Preparation}
+import org.apache.spark.sql.dovetail.group.{FragileColumns, GroupNames, JoinGroup, Preparation}
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.log.QueryLog
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Movable, MovableCondition}
@@ -79,7 +80,7 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   private def allGroups(plan: LogicalPlan, scanned: LogicalPlan): LogicalPlan = {
     val prepared  = Trace.timed("prepare")(Preparation(session, scanned))
     val ordering  = GroupOrdering(session, conf, plan, prepared)
-    val ordered   = ordering.grouped(bottomUp(prepared, ordering))
+    val ordered   = ordering.grouped(FragileColumns.once(bottomUp(prepared, ordering)))
     val published = if (publication.wanted(prepared)) publication(ordered, ordering.statistics) else ordered
     val result    = if (published eq prepared) scanned else verified(scanned, published)
     ordering.atRun.leaveWith(result)
@@ -95,6 +96,7 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
     case JoinGroup(group)                     => reorder(group, ordering)
     case Filter(c, _) if !MovableCondition(c) => plan.mapChildren(belowFilter(_, ordering))
     case j: Join if pushes(j)                 => j
+    case j: Join if stopsEarly(j)             => j.withNewChildren(Seq(bottomUp(j.left, ordering), j.right))
     case other                                => other.mapChildren(bottomUp(_, ordering))
   }
 
@@ -123,6 +125,15 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   private def pushes(j: Join): Boolean = j.condition.exists(Conjuncts(_).exists { c =>
     !Movable(c) && j.children.exists(side => c.references.subsetOf(side.outputSet))
   })
+
+  /**
+   * Whether the join looks at the rows of its right side until one satisfies its condition, which may throw on the rows
+   * after it. Their order is that of the right side's joins.
+   */
+  private def stopsEarly(j: Join): Boolean = j.joinType match {
+    case LeftSemi | LeftAnti | ExistenceJoin(_) => !j.condition.forall(Movable(_))
+    case _                                      => false
+  }
 
   /** Orders one group, and the groups inside its leaves. Also a hook for tests that need the rule to fail. */
   protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan = ordering(group, bottomUp(_, ordering))

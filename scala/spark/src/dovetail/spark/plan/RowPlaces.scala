@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.plan
 import java.util.Locale
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, Nondeterministic}
-import org.apache.spark.sql.catalyst.plans.logical.{CollectMetrics, LogicalPlan, Sample}
+import org.apache.spark.sql.catalyst.plans.logical._
 
 /**
  * Operators whose results depend on the place of their input rows: in which partition a row is, after which other rows
@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{CollectMetrics, LogicalPlan,
  *     that draw from the same partitions: in different orders, their parts overlap. The same holds for `rand(seed) <
  *     0.8` and its complement.
  *   - A barrier stage needs as many slots as it has partitions.
+ *   - A LIMIT stops at the rows that come first. On which of them an expression fails depends on their order.
  *
  * An input that collects metrics (`observe`) is the opposite case: it has to be read completely whenever Spark would
  * read it ([[isObserved]]).
@@ -23,10 +24,23 @@ object RowPlaces {
   /** Why everything below this operator has to stay as written, or None. */
   def unapply(operator: LogicalPlan): Option[String] = operator match {
     case o if o.nodeName == "AttachDistributedSequence" => Some("a sequence numbers the joined rows by their place")
-    case _: Sample            => Some("a sample of joined rows depends on their partitions and order")
+    case _: Sample => Some("a sample of joined rows depends on their partitions and order")
+    case _: GlobalLimit | _: LocalLimit if stopsAtRows(operator) =>
+      Some(
+        "a LIMIT ends the query before all rows are read, and an expression below it may fail on the other rows"
+      )
     case o if isBarrier(o)    => Some("a barrier stage has a task for each partition of the joined rows")
     case o if o.deterministic => None
     case o => o.expressions.flatMap(_.collectFirst { case e: Nondeterministic => e }).headOption.map(told)
+  }
+
+  /** Whether an expression that may throw is only evaluated on the rows that a LIMIT asks for. */
+  private def stopsAtRows(limit: LogicalPlan): Boolean = limit.children.exists(streamed)
+
+  private def streamed(plan: LogicalPlan): Boolean = plan match {
+    case _: Project | _: Filter | _: SubqueryAlias | _: Union | _: Generate | _: Join | _: LeafNode | _: LocalLimit =>
+      plan.expressions.exists(StartOrder.throwsOnRows) || plan.children.exists(streamed)
+    case _ => false
   }
 
   private def told(e: Expression): String =

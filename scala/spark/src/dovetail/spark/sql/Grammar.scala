@@ -179,7 +179,7 @@ object Grammar {
     val begin = text.indexWhere(!_.isWhitespace)
     if (begin < 0) false
     else if (text.startsWith("--", begin) || text.startsWith("/*", begin))
-      text.toUpperCase(Locale.ROOT).contains(Word) && Token.all(text).head.is(Word)
+      text.toUpperCase(Locale.ROOT).contains(Word) && Token.first(text).is(Word)
     else text.regionMatches(true, begin, Word, 0, Word.length) && {
       val after = text.drop(begin + Word.length).headOption
       after.forall(c => !Character.isJavaIdentifierPart(c) && c != '.')

@@ -30,21 +30,37 @@ object Token {
 
   /** All tokens of the text except white space and comments. The last token is the end of the text. */
   def all(text: String): Vector[Token] = {
-    val lexer = new SqlBaseLexer(new UpperCase(CharStreams.fromString(text)))
-    lexer.removeErrorListeners()
-    val found = new mutable.ArrayBuffer[Token]
-    while (found.isEmpty || !found.last.isEnd) {
-      val token = lexer.nextToken()
-      if (token.getChannel == SqlToken.DEFAULT_CHANNEL) found += fromAntlr(text, token)
-    }
+    val tokens = read(text)
+    val found  = new mutable.ArrayBuffer[Token]
+    while (found.isEmpty || !found.last.isEnd) found += tokens.next()
     found.toVector
   }
 
-  private def fromAntlr(text: String, token: SqlToken): Token = {
-    // ANTLR counts code points, but Java strings count UTF-16 units
-    val at = (points: Int) => text.offsetByCodePoints(0, points)
-    if (token.getType == SqlToken.EOF) Token("end of the statement", text.length, text.length, token)
-    else Token(token.getText, at(token.getStartIndex), at(token.getStopIndex + 1), token)
+  /** The first token of the text. The rest is not read. */
+  def first(text: String): Token = read(text).next()
+
+  private def read(text: String): Iterator[Token] = {
+    val lexer = new SqlBaseLexer(new UpperCase(CharStreams.fromString(text)))
+    lexer.removeErrorListeners()
+    val offsets = new Offsets(text)
+    Iterator.continually(lexer.nextToken()).filter(_.getChannel == SqlToken.DEFAULT_CHANNEL).map { token =>
+      if (token.getType == SqlToken.EOF) Token("end of the statement", text.length, text.length, token)
+      else Token(token.getText, offsets(token.getStartIndex), offsets(token.getStopIndex + 1), token)
+    }
+  }
+
+  /**
+   * Offsets of code points in a text. ANTLR counts code points, but Java strings count UTF-16 units. Each offset is
+   * found from the one before it, so that a long text is read once.
+   */
+  final private class Offsets(text: String) {
+    private var (points, units) = (0, 0)
+
+    def apply(point: Int): Int = {
+      units = text.offsetByCodePoints(units, point - points)
+      points = point
+      units
+    }
   }
 
   /**

@@ -7,6 +7,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.ExistenceJoin
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.predicates.Conjuncts
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
@@ -34,6 +35,9 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
   private val columns = mutable.HashMap.empty[ExprId, (Int, String)]
   private val defined = mutable.HashMap.empty[ExprId, Expression]
   private val sizes   = mutable.HashMap.empty[ExprId, Long]
+
+  // columns that are not replaced any more have no name in a text
+  private var left = MostInAll
 
   // expressions of the columns of each branch of a union
   private val branches = new IdentityHashMap[Union, Seq[Seq[Expression]]]
@@ -163,8 +167,14 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     case other       => if (literals) other.description().replaceAll("#\\d+", "") else ""
   }
 
-  private def overTables(e: Expression): Expression =
-    if (defined.isEmpty) e else e.transformUp { case a: Attribute => defined.getOrElse(a.exprId, a) }
+  private def overTables(e: Expression): Expression = {
+    PlanningTime.check()
+    if (defined.isEmpty) e
+    else {
+      left -= e.collect { case a: Attribute => sizes.getOrElse(a.exprId, 0L) }.sum
+      if (left < 0L) e else e.transformUp { case a: Attribute => defined.getOrElse(a.exprId, a) }
+    }
+  }
 
   private def normalized(e: Expression, name: Int => String): Expression = e.transformUp {
     case a: Attribute =>
@@ -217,4 +227,7 @@ object PlanForm {
 
   /** Most nodes of the expression that replaces a computed column in a text: some milliseconds of work. */
   private val MostNodes = 10000L
+
+  /** Most nodes of all expressions that replace columns in one form: 0.2 s of work. */
+  private val MostInAll = 200000L
 }

@@ -1,0 +1,94 @@
+package org.apache.spark.sql.dovetail
+
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, EqualTo, If, Literal}
+import org.apache.spark.sql.catalyst.plans.logical.Project
+import org.apache.spark.sql.dovetail.leaf.LeafNames
+import org.apache.spark.sql.dovetail.sample.PlanSample
+import org.apache.spark.sql.dovetail.sql.Token
+import org.apache.spark.sql.dovetail.steer.PlanForm
+import org.apache.spark.sql.dovetail.table.{SampledRows, TableSample}
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.types.StringType
+
+/**
+ * Plans that programs make: they are small for Spark, and grow without bound if every column is replaced by what it is
+ * computed from, or if every computed column costs an operator.
+ */
+class HugePlansSuite extends DovetailSuite with SuiteTables {
+  private val Columns = 40
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    val numbers = (0 until Columns).map(i => s"if(id % ${i + 2} = 0, NULL, id) AS n$i").mkString(", ")
+    table(
+      "facts",
+      s"SELECT id, concat('x', id % 9) AS code, id % 30 AS a, id % 20 AS b, id % 10 AS c, $numbers FROM range(900)"
+    )
+    table("codes", "SELECT concat('x', id) AS x, id % 30 AS a FROM range(20)")
+    for ((name, rows) <- Seq("da" -> 30, "db" -> 20, "dc" -> 10))
+      table(name, s"SELECT id AS ${name.last}, id % 7 AS w$name FROM range($rows)")
+  }
+
+  private def planned(frame: DataFrame) = {
+    val (plan, lines) = LogCapture("dovetail")(frame.queryExecution.optimizedPlan)
+    assert(lines.isEmpty, lines)
+    plan
+  }
+
+  test("a column that projections double has values in a sample up to a size") {
+    val table = spark.table("codes").queryExecution
+    val rows  = table.toRdd.map(_.copy()).collect()
+    val of = TableSample(table.analyzed.schema, SampledRows(table.analyzed.schema, rows.toVector), rows.length.toLong)
+    val begin = PlanSample(of, table.analyzed.output, fresh = true)
+    val steps = Iterator.iterate((begin, table.analyzed.output.head)) { case (sample, column) =>
+      val next = AttributeReference("x", StringType)()
+      (sample.projected(Seq(next -> If(EqualTo(column, Literal("y")), Literal("z"), column))), next)
+    }
+    def keyed(at: Int) = {
+      val (sample, column) = steps.drop(at).next()
+      sample.keyed(Map(0 -> column), Map.empty, (0, 1)).isDefined
+    }
+    assert(keyed(5) && !keyed(30))
+  }
+
+  test("computed columns of one input are one projection, unless one reads another") {
+    val filled = Seq("da", "db", "dc").foldLeft(spark.table("facts")) { (f, d) =>
+      f.join(spark.table(d).where(s"w$d < 5"), d.last.toString).na.fill(0L)
+    }
+    val plan = planned(filled)
+    assert(plan.collect { case p: Project => p }.size < 15, plan)
+    def rows(on: Boolean) = dovetail(on)(DovetailSuite.sorted(filled.select("id", "n0", "n5", "wdb").collect()))
+    assert(rows(on = true) == rows(on = false))
+  }
+
+  test("the text of a plan has a bound, however many columns it computes") {
+    val columns = (0 until 8).map(i => s"k$i")
+    val start   = spark.table("facts").select(columns.map(col("n0").as(_)): _*)
+    val wide    = (0 until 11).foldLeft(start)((f, s) =>
+      f.select(columns.map(c => when(col(c) > s, col(c) - s).otherwise(col(c)).as(c)): _*)
+    )
+    val plan = Seq.fill(6)(wide).reduce(_ union _).queryExecution.analyzed
+    val form = new PlanForm(literals = true, nulls = true)
+    form.learn(0, plan)
+    val text = form.input(plan)
+    assert(PlanForm.isNameless(text) && text.length < 10000000, text.length)
+  }
+
+  test("many paths are named by the first one, their number and a hash") {
+    def paths(n: Int, last: String) = (1 until n).map(i => new Path(s"s3://bucket/day=$i")) :+ new Path(last)
+    assert(LeafNames.together(paths(2, "/b")) == "s3://bucket/day=1 /b")
+    val texts = Seq("/b", "/c").map(l => LeafNames.together(paths(50000, l)))
+    assert(texts.distinct.size == 2 && texts.forall(t =>
+      t.length < 100 && t.startsWith("s3://bucket/day=1 and 49999 more")
+    ))
+  }
+
+  test("tokens of a text know their places, and the first one is found without the rest") {
+    val text  = "/* \uD83D\uDE00 */ SELECT '\uD83D\uDE00', `\uD83D\uDE00` FROM t -- end"
+    val first = Token.first(text)
+    assert(first.is("SELECT") && first.start == Token.all(text).head.start)
+    Token.all(text).init.foreach(t => assert(text.substring(t.start, t.end) == t.text))
+  }
+}
