@@ -36,7 +36,7 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
   private val defined = mutable.HashMap.empty[ExprId, Expression]
   private val sizes   = mutable.HashMap.empty[ExprId, Long]
 
-  // columns that are not replaced any more have no name in a text
+  // nodes that may still be put into expressions; what is not replaced has no name in a text
   private var left = MostInAll
 
   // expressions of the columns of each branch of a union
@@ -171,8 +171,9 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     PlanningTime.check()
     if (defined.isEmpty) e
     else {
-      left -= e.collect { case a: Attribute => sizes.getOrElse(a.exprId, 0L) }.sum
-      if (left < 0L) e else e.transformUp { case a: Attribute => defined.getOrElse(a.exprId, a) }
+      val grown = e.collect { case a: Attribute => sizes.getOrElse(a.exprId, 0L) }.sum
+      if (grown > FewNodes) left -= grown
+      if (grown > FewNodes && left < 0L) e else e.transformUp { case a: Attribute => defined.getOrElse(a.exprId, a) }
     }
   }
 
@@ -230,4 +231,7 @@ object PlanForm {
 
   /** Most nodes of all expressions that replace columns in one form: 0.2 s of work. */
   private val MostInAll = 200000L
+
+  /** Nodes that do not count: the texts of many sets of relations may have the same small expression. */
+  private val FewNodes = 500L
 }
