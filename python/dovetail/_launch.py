@@ -15,6 +15,8 @@ import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from dovetail.errors import ConfigError
+
 SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
 # Set by spark-submit for the Python process that it starts. In such a process, the JVM already runs.
 GATEWAY_PORT = "PYSPARK_GATEWAY_PORT"
@@ -44,16 +46,29 @@ def append(value: str | None, entry: str) -> str:
     return ",".join(entries if entry in entries else [*entries, entry])
 
 
+def _words(environ: Mapping[str, str]) -> list[str]:
+    """The words of PYSPARK_SUBMIT_ARGS.
+
+    Raises:
+        ConfigError: A quote is not closed.
+    """
+    text = environ.get(SUBMIT_ARGS, "")
+    try:
+        return shlex.split(text)
+    except ValueError as wrong:
+        raise ConfigError(f"{SUBMIT_ARGS} cannot be read: {wrong}. Its value is {text!r}.") from wrong
+
+
 def submit_args_value(key: str, environ: Mapping[str, str] = os.environ) -> str | None:
     """The value of a configuration key in PYSPARK_SUBMIT_ARGS; None if it is not set there."""
-    words = shlex.split(environ.get(SUBMIT_ARGS, ""))
+    words = _words(environ)
     values = {option: value for _, option, value in _settings(words, key)}
     return values.get("option", values.get("conf"))
 
 
 def replace_in_submit_args(key: str, value: str) -> None:
     """Replaces every value of `key` in this process's PYSPARK_SUBMIT_ARGS."""
-    words = shlex.split(os.environ.get(SUBMIT_ARGS, ""))
+    words = _words(os.environ)
     for index, option, _ in list(_settings(words, key)):
         joined = words[index].startswith("--") and "=" in words[index]
         flag = words[index].split("=", 1)[0] + "=" if joined else ""
@@ -88,7 +103,7 @@ def defaults_value(key: str, environ: Mapping[str, str] = os.environ) -> str | N
 def configured(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """All settings of a session from PYSPARK_SUBMIT_ARGS and the properties file."""
     found = _defaults(environ)
-    words = shlex.split(environ.get(SUBMIT_ARGS, ""))
+    words = _words(environ)
     named = [word.removeprefix("--conf=").partition("=")[0].strip() for word in words]
     for key in (*_OPTION_OF_KEY, *(key for key in named if key.startswith("spark."))):
         value = submit_args_value(key, environ)
@@ -105,7 +120,7 @@ def _defaults(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _defaults_file(environ: Mapping[str, str]) -> Path | None:
-    words = shlex.split(environ.get(SUBMIT_ARGS, ""))
+    words = _words(environ)
     for index, word in enumerate(words):
         flag, joined, file = word.partition("=")
         if flag == "--properties-file" and (joined or index + 1 < len(words)):

@@ -130,3 +130,11 @@ def _asked(error: BaseException, method: str) -> Any:
         return getattr(error, method)()
     except AttributeError:
         return None
+
+
+def is_lost_jvm(error: BaseException) -> bool:
+    """Whether the JVM of a classic session does not answer any more: py4j's own errors, and those of its sockets."""
+    name = type(error).__name__
+    # py4j raises a plain Py4JError if the JVM closes the connection of a call, and also for calls that do not exist
+    closed = name == "Py4JError" and "Trace:" not in str(error)
+    return closed or name == "Py4JNetworkError" or isinstance(error, ConnectionRefusedError)

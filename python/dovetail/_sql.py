@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
@@ -55,9 +55,9 @@ _NO_STATEMENTS = (
 )
 _STOPPED = "the session is stopped. Start one with dovetail.enable(SparkSession.builder).getOrCreate()."
 
-# One lock per session for the switch `spark.dovetail.enabled`, which belongs to all threads of the session.
-_SWITCHES: WeakKeyDictionary[SparkSession, threading.Lock] = WeakKeyDictionary()
-_SWITCHES_LOCK = threading.Lock()
+# One lock per session and setting that a call changes for a while. Settings belong to all threads of a session.
+_CHANGES: WeakKeyDictionary[SparkSession, dict[str, threading.RLock]] = WeakKeyDictionary()
+_CHANGES_LOCK = threading.Lock()
 
 
 def rows(spark: SparkSession, statement: str) -> list[Row]:
@@ -211,26 +211,35 @@ def put(spark: SparkSession, key: str, value: str) -> None:
 
 @contextmanager
 def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    """Sets configuration values for the body of a `with`, and restores the earlier values afterwards in any case."""
-    before = {key: setting(spark, key) for key in values}
-    try:
-        for key, value in values.items():
-            spark.conf.set(key, value)
-        yield
-    finally:
-        for key, old in before.items():
-            if old is None:
-                spark.conf.unset(key)
-            else:
-                spark.conf.set(key, old)
+    """Sets configuration values for the body of a `with`, and restores the earlier values afterwards in any case.
+
+    Another thread that changes the same settings of the session waits, or it would take these values for the earlier
+    ones.
+    """
+    with _CHANGES_LOCK:
+        of_session = _CHANGES.setdefault(spark, {})
+        # always in the same order, so that no two threads wait for each other
+        locks = [of_session.setdefault(key, threading.RLock()) for key in sorted(values)]
+    with ExitStack() as held:
+        for lock in locks:
+            held.enter_context(lock)
+        before = {key: setting(spark, key) for key in values}
+        try:
+            for key, value in values.items():
+                spark.conf.set(key, value)
+            yield
+        finally:
+            for key, old in before.items():
+                if old is None:
+                    spark.conf.unset(key)
+                else:
+                    spark.conf.set(key, old)
 
 
 @contextmanager
 def switched(spark: SparkSession, enabled: bool) -> Iterator[None]:
     """Turns Dovetail on or off for the body of a `with`; another thread that does so in the same session waits."""
-    with _SWITCHES_LOCK:
-        switch = _SWITCHES.setdefault(spark, threading.Lock())
-    with switch, settings(spark, {ENABLED_KEY: "true" if enabled else "false"}):
+    with settings(spark, {ENABLED_KEY: "true" if enabled else "false"}):
         yield
 
 

@@ -84,7 +84,9 @@ def enable(builder: Builder, **config: Any) -> Builder:
     if _launch.GATEWAY_PORT in os.environ:
         return _enable_under_submit(builder, options, jar, settings)
     launched = _py4j.jvm_command()
-    if launched is not None and not any(jar in _launch.split_list(_value_part(word)) for word in launched):
+    # a properties file may have named the jar, of which the command line shows nothing
+    named = launched is None or any(jar in _launch.split_list(_value_part(word)) for word in launched)
+    if not named and not _py4j.jvm_has(EXTENSION):
         raise SessionRunningError(_JVM_WITHOUT_JAR)
 
     appended = appended_conf(options, jar)

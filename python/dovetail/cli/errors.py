@@ -100,6 +100,11 @@ def _text(error: Exception) -> str:
     """The text of an error for the user of a command; an unexpected error is a bug and is raised again."""
     if isinstance(error, DovetailError):
         return str(error)
+    if _spark_errors.is_lost_jvm(error):
+        return (
+            "Spark's JVM has ended while the command ran, often for lack of memory: --conf spark.driver.memory=4g "
+            "gives it more. -v shows what Spark logs."
+        )
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
     if _spark_errors.is_spark_error(error):

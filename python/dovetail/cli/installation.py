@@ -75,7 +75,11 @@ def jar_path(given: Words) -> None:
 
 def submit_args(given: Words) -> None:
     """Print the options that enable Dovetail in spark-submit, pyspark, spark-sql or spark-shell."""
-    print(f"--jars {jars.jar_path(given.spark_version)} --conf {EXTENSIONS_KEY}={EXTENSION}")
+    jar = jars.jar_path(given.spark_version)
+    # the shell divides the options at blanks; Spark decodes a URI
+    if any(letter.isspace() for letter in jar):
+        jar = Path(jar).as_uri()
+    print(f"--jars {jar} --conf {EXTENSIONS_KEY}={EXTENSION}")
     there = _launch.defaults_value(EXTENSIONS_KEY)
     if there and EXTENSION not in _launch.split_list(there):
         tell(

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
 from urllib.parse import urlsplit
 from urllib.request import getproxies
@@ -100,7 +100,9 @@ def session(given: Words) -> Iterator[SparkSession]:
             views.create(spark, view)
         yield spark
     finally:
-        spark.stop()
+        # a JVM that has ended cannot be stopped; the error of the command says why
+        with suppress(ConnectionError):
+            spark.stop()
 
 
 def _started(remote: str | None, master: str, conf: dict[str, str], verbose: bool) -> SparkSession:

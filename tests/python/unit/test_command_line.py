@@ -19,7 +19,7 @@ from line_table import LISTED
 from pyspark.sql import SparkSession
 
 import dovetail
-from dovetail import doctor
+from dovetail import doctor, jars
 from dovetail.cli import commands, views
 from dovetail.cli import session as sessions
 from dovetail.cli.session import cause
@@ -67,6 +67,12 @@ def test_submit_args(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     words = f"--jars {dovetail.jar_path()} --conf spark.sql.extensions=dovetail.DovetailExtensions\n"
     assert (code, out) == (0, words)
     assert "after a comma" in err
+
+
+def test_submit_args_have_no_blank_in_the_path(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setattr(jars, "jar_path", lambda _: "/home/Jane Doe/dovetail.jar")
+    assert "--jars file:///home/Jane%20Doe/dovetail.jar " in typed("submit-args").out
 
 
 def test_submit_args_show_how_to_keep_what_spark_defaults_have(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

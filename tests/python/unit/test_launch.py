@@ -14,7 +14,7 @@ from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
 from dovetail import _launch, _py4j
-from dovetail.errors import SessionRunningError, UnsupportedSparkError
+from dovetail.errors import ConfigError, SessionRunningError, UnsupportedSparkError
 from dovetail.jars import EXTENSION
 from dovetail.session import EXTENSIONS_KEY, JARS_KEY, _enable_under_submit, _jar, appended_conf
 
@@ -134,3 +134,9 @@ def test_a_pyspark_without_contexts_runs_none(monkeypatch: pytest.MonkeyPatch) -
     """pyspark-client is such a pyspark."""
     monkeypatch.delattr(pyspark, "SparkContext")
     assert not _py4j.context_runs()
+
+
+def test_an_open_quote_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf 'a=b pyspark-shell")
+    with pytest.raises(ConfigError, match=r"PYSPARK_SUBMIT_ARGS cannot be read: No closing quotation\. Its value is"):
+        appended_conf({}, JAR)

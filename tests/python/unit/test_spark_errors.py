@@ -10,7 +10,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from dovetail import DatabaseStats, TableStats, errors
-from dovetail._spark_errors import CLASSES, PREFIX, condition, is_not_found, own_error
+from dovetail._spark_errors import CLASSES, PREFIX, condition, is_lost_jvm, is_not_found, own_error
 from dovetail.errors import AnalyzeIncompleteError, ColumnNotFoundError, DovetailError
 
 NAME = "DOVETAIL_COLUMN_NOT_FOUND"
@@ -148,3 +148,13 @@ def test_errors_can_be_copied_and_sent_to_other_processes(copied: Any) -> None:
     own = own_error(raised(SAYS, NAME, PARAMETERS))
     assert own is not None
     assert (str(copied(own)), copied(own).parameters) == (SAYS, PARAMETERS)
+
+
+def test_a_jvm_that_has_ended_is_told_from_calls_that_do_not_exist() -> None:
+    from py4j.protocol import Py4JError, Py4JNetworkError
+
+    assert is_lost_jvm(Py4JNetworkError("Answer from Java side is empty"))
+    assert is_lost_jvm(ConnectionRefusedError(111, "Connection refused"))
+    assert is_lost_jvm(Py4JError("An error occurred while calling o59.collectToPython"))
+    assert not is_lost_jvm(Py4JError("An error occurred while calling o1.f. Trace:\nMethod f([]) does not exist"))
+    assert not any(is_lost_jvm(error) for error in (ValueError("no"), FileNotFoundError("gone")))

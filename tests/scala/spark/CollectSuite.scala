@@ -359,4 +359,24 @@ class CollectSuite extends DovetailSuite {
     val empty = statistics(sketch(recipe(), Seq.fill(10)(types.map(_ => null))))
     assert(empty.columns.forall(c => c.nulls == 10 && c.ndv == 0.0 && c.max.isEmpty && c.quantiles.isEmpty))
   }
+
+  test("many small files: tasks merge their sketches, and the statistics are the same") {
+    withDirectory { d =>
+      val columns = (0 until 30).map(i => s"(id * ${i + 1}) % 500 AS c$i")
+      spark.range(0, 4000, 1, 800).selectExpr(columns: _*).write.parquet(d.resolve("many").toString)
+      spark.range(0, 4000, 1, 2).selectExpr(columns: _*).write.parquet(d.resolve("few").toString)
+      withConf("spark.dovetail.store.path" -> d.resolve("store").toString) {
+        def statistics(name: String): Seq[String] = {
+          val path = s"parquet.`${d.resolve(name)}`"
+          assert(spark.sql(s"DOVETAIL ANALYZE PATH $path").collect().length == 1)
+          spark.sql(
+            s"SELECT column, rows, null_count, distinct_count, min, max FROM dovetail_stats('$path')"
+          ).collect().map(_.toString)
+            .sorted.toSeq
+        }
+        val many = statistics("many")
+        assert(many == statistics("few") && many.size == 31)
+      }
+    }
+  }
 }

@@ -525,23 +525,26 @@ class ExplainSuite extends StarSuite with Tolerance {
   test("a wrong call says what is allowed") {
     Seq(
       "SELECT * FROM dovetail_explain()" -> "dovetail_explain(sql or number [, format [, 'planned' | 'actual']])",
-      "SELECT * FROM dovetail_explain('SELECT 1', 'yaml')"               -> "text, verbose, json",
-      "SELECT * FROM dovetail_explain('SELECT 1', 'json', 'x')"          -> "planned, actual",
-      "SELECT * FROM dovetail_explain('1', '2', '3', '4')"               -> "1 to 3 arguments",
-      "SELECT * FROM dovetail_explain('DROP TABLE f', 'json', 'actual')" -> "only for queries, not for commands",
-      "SELECT * FROM dovetail_explain(1.5)"                              -> "constant strings",
-      "SELECT * FROM dovetail_explain(NULL)"                             -> "constant strings",
-      "SELECT * FROM dovetail_estimate()"                                -> "dovetail_estimate(sql)",
-      "SELECT * FROM dovetail_estimate('SELECT * FROM nope')"            -> "nope",
-      "SELECT * FROM dovetail_stats()"                                   -> "dovetail_stats(table)",
-      "SELECT * FROM dovetail_stats('nowhere')"                          -> "nowhere",
-      "SELECT * FROM dovetail_version('x')"                              -> "dovetail_version",
-      "DOVETAIL"                                                         -> "expected ANALYZE, CALIBRATE",
-      "DOVETAIL DANCE"                                                   -> "expected ANALYZE, CALIBRATE",
-      "DOVETAIL PROFILE"                                                 -> "DOVETAIL PROFILE <query>",
-      "DOVETAIL PROFILE DROP TABLE f"                                    -> "takes a query",
-      "DOVETAIL PROFILE INSERT INTO a SELECT 1, 1, '1'"                  -> "takes a query",
-      "DOVETAIL PROFILE DOVETAIL PROFILE SELECT 1"                       -> "takes a query"
+      "SELECT * FROM dovetail_explain('SELECT 1', 'yaml')"                    -> "text, verbose, json",
+      "SELECT * FROM dovetail_explain('SELECT 1', 'json', 'x')"               -> "planned, actual",
+      "SELECT * FROM dovetail_explain('1', '2', '3', '4')"                    -> "1 to 3 arguments",
+      "SELECT * FROM dovetail_explain('DROP TABLE f', 'json', 'actual')"      -> "only for queries, not for commands",
+      "SELECT * FROM dovetail_explain(1.5)"                                   -> "constant strings",
+      "SELECT * FROM dovetail_explain(NULL)"                                  -> "constant strings",
+      "SELECT * FROM dovetail_estimate()"                                     -> "dovetail_estimate(sql)",
+      "SELECT * FROM dovetail_estimate('SELECT * FROM nope')"                 -> "nope",
+      "SELECT * FROM dovetail_stats()"                                        -> "dovetail_stats(table)",
+      "SELECT * FROM dovetail_stats('nowhere')"                               -> "nowhere",
+      "SELECT * FROM dovetail_version('x')"                                   -> "dovetail_version",
+      "DOVETAIL"                                                              -> "expected ANALYZE, CALIBRATE",
+      "DOVETAIL DANCE"                                                        -> "expected ANALYZE, CALIBRATE",
+      "DOVETAIL PROFILE"                                                      -> "DOVETAIL PROFILE <query>",
+      "DOVETAIL PROFILE DROP TABLE f"                                         -> "takes a query",
+      "DOVETAIL PROFILE INSERT INTO a SELECT 1, 1, '1'"                       -> "takes a query",
+      "DOVETAIL PROFILE FROM a INSERT INTO a SELECT * INSERT INTO a SELECT *" -> "takes a query",
+      "SELECT * FROM dovetail_explain('FROM a INSERT INTO a SELECT * INSERT INTO a SELECT *', 'json', 'actual')" ->
+        "only for queries, not for commands",
+      "DOVETAIL PROFILE DOVETAIL PROFILE SELECT 1" -> "takes a query"
     ).foreach { case (statement, hint) =>
       val message = intercept[Exception](spark.sql(statement).collect()).getMessage
       assert(message.contains(hint), s"$statement: $message")

@@ -89,6 +89,8 @@ class HugePlansSuite extends DovetailSuite with SuiteTables {
     val text  = "/* \uD83D\uDE00 */ SELECT '\uD83D\uDE00', `\uD83D\uDE00` FROM t -- end"
     val first = Token.first(text)
     assert(first.is("SELECT") && first.start == Token.all(text).head.start)
+    val kinds = Token.all("'a' \"b\" r'c' R\"d\" `'e'` `\"f\"` g'").map(_.isString)
+    assert(kinds.take(6) == Vector(true, true, true, true, false, false))
     Token.all(text).init.foreach(t => assert(text.substring(t.start, t.end) == t.text))
   }
 }

@@ -171,6 +171,20 @@ class WrongStatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
+  test("files of rows that compress well may have many more rows than their size shows") {
+    withTables("small") {
+      spark.sql("CREATE TABLE small USING parquet AS SELECT id, id % 3 AS v FROM range(20000)")
+      spark.sql("ANALYZE TABLE small COMPUTE STATISTICS FOR ALL COLUMNS")
+      val location = spark.sessionState.catalog.getTableMetadata(TableIdentifier("small")).location.toString
+      spark.range(300000).selectExpr("0L AS id", "0L AS v").write.mode("append").parquet(location)
+      spark.sql("REFRESH TABLE small")
+      for (read <- Seq("true", "false"))
+        withConf(DovetailConf.FootersEnabled.key -> read, DovetailConf.SampleFiles.key -> read)(
+          assert(estimate("small").upper >= 320000.0, s"reading files: $read")
+        )
+    }
+  }
+
   test("a row count in the catalog is certain once the rows in the files have confirmed it") {
     analyzed { (table, _, _) =>
       withConf(DovetailConf.FootersMaxMs.key -> "60000") {

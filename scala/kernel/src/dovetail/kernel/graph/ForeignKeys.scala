@@ -45,7 +45,7 @@ object ForeignKeys {
   /**
    * Whether a column is a key whose values fill their range: the range has as many whole numbers as the table has rows.
    */
-  private def isDense(column: ColumnProfile, rows: Double): Boolean =
+  private[kernel] def isDense(column: ColumnProfile, rows: Double): Boolean =
     column.domain.contains(rows) && (for (low <- column.min; high <- column.max) yield high - low + 1.0).contains(rows)
 
   /** Number of a key's values that lie in the range of a column if they are spread evenly; at least one. */

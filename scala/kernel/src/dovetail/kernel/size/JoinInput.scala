@@ -1,6 +1,6 @@
 package dovetail.kernel.size
 
-import dovetail.kernel.graph.JoinGraph
+import dovetail.kernel.graph.{ForeignKeys, JoinGraph}
 import dovetail.kernel.profile.Frequencies
 
 /**
@@ -69,11 +69,13 @@ private[size] object JoinInput {
   private def keyOf(graph: JoinGraph, relation: Int, tableRows: Double, classIndex: Int): JoinKey = {
     val of     = graph.classes(classIndex)
     val column = of.memberOf(relation).get.column
+    // an upper limit of the distinct values bounds no number of partners
+    val counted = !column.uncounted || ForeignKeys.isDense(column, tableRows)
     JoinKey(
       classIndex,
       domain = math.max(1.0, column.domain.getOrElse(math.min(tableRows, of.domain(graph.relations)))),
-      known = column.domain.isDefined,
-      unique = column.isLikeKey(tableRows),
+      known = column.domain.isDefined && counted,
+      unique = column.isLikeKey(tableRows) && counted,
       nonNull = column.nonNull,
       repetition = column.repetition,
       low = column.min.getOrElse(Double.NaN),

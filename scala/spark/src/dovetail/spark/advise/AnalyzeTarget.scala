@@ -32,7 +32,7 @@ private[advise] object AnalyzeTarget {
    */
   final case class Refusal(reason: String, instead: Option[Seq[String] => String] = None) extends AnalyzeTarget
 
-  /** Self-describing file formats, which can be read by path without further options. */
+  /** Self-describing file formats, which can be read by path. */
   private val SelfDescribing = Set("parquet", "orc")
 
   /** Options that change neither the names of columns nor the rows. */
@@ -47,7 +47,7 @@ private[advise] object AnalyzeTarget {
     format match {
       case "json" => plain
       case "csv"  => plain && files.dataSchema.fieldNames.forall(Numbered.matcher(_).matches)
-      case other  => SelfDescribing(other)
+      case other  => plain && SelfDescribing(other)
     }
   }
 

@@ -118,7 +118,7 @@ object ExplainQuery {
 
   /** Runs the query, discards its rows, and returns the executed plan. */
   private def executed(execution: QueryExecution) = {
-    if (execution.analyzed.isInstanceOf[Command]) refuse("'actual' works only for queries, not for commands")
+    if (execution.analyzed.exists(_.isInstanceOf[Command])) refuse("'actual' works only for queries, not for commands")
     SQLExecution.withNewExecutionId(execution, Some("dovetail explain, actual rows"))(execution.toRdd.foreach(_ => ()))
     execution.executedPlan
   }

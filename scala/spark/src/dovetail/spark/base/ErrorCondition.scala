@@ -20,6 +20,12 @@ final class ErrorCondition private (val name: String, val sqlState: String) {
   def ofPlace(cause: Throwable, text: String, parameters: (String, String)*): IOException =
     new ErrorCondition.WrongPlace(this, text, ErrorCondition.map(parameters), cause)
 
+  /** Whether an error has this condition. */
+  def is(e: Throwable): Boolean = e match {
+    case named: ConditionName => named.condition eq this
+    case _                    => false
+  }
+
   private def message(text: String) = s"[$name] $text SQLSTATE: $sqlState"
 }
 

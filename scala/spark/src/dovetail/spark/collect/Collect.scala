@@ -5,8 +5,8 @@ import java.util.concurrent.ConcurrentHashMap
 import scala.collection.mutable.ArrayBuffer
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.TaskContext
-import org.apache.spark.rdd.InputFileBlockHolder
+import org.apache.spark.{HashPartitioner, TaskContext}
+import org.apache.spark.rdd.{InputFileBlockHolder, RDD}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow, XXH64}
@@ -22,8 +22,9 @@ import org.apache.spark.sql.dovetail.store.DataFile
  * The only pass over the data: a Spark job that reads the files and returns one compressed [[TableSketch]] per part.
  *
  * A part is a set of files. A task has one sketch in memory at a time, and finishes it when it reaches a file of
- * another part. The driver merges the sketches that several tasks return for one part. The random number of a row
- * depends only on the row's file and its position in it, so the same files give the same statistics.
+ * another part. The driver merges the sketches that several tasks return for one part; if they were too many for it,
+ * tasks of a second stage merge them first. The random number of a row depends only on the row's file and its position
+ * in it, so the same files give the same statistics.
  */
 object Collect {
 
@@ -52,13 +53,16 @@ object Collect {
     val gathered = new ConcurrentHashMap[Int, ArrayBuffer[Array[Byte]]]()
     SQLExecution.withNewExecutionId(query, Some("dovetail analyze")) {
       val rows = query.toRdd
-      val task = (_: TaskContext, in: Iterator[InternalRow]) => sketches(in, recipe, partOf, sampleRows).toArray
+      val made = rows.mapPartitions(sketches(_, recipe, partOf, sampleRows))
+      // a task may finish a sketch at every file, and at the beginning of every split
+      val most  = (files.size + rows.getNumPartitions).toLong * recipe.columns.size
+      val found = if (most <= Parts.MostColumnSketches) made else mergedInTasks(made, parts.size, recipe, sampleRows)
       session.sparkContext.runJob(
-        rows,
-        task,
-        rows.partitions.indices,
-        (_: Int, found: Array[(Int, Array[Byte])]) =>
-          found.foreach { case (part, b) => gathered.computeIfAbsent(part, _ => new ArrayBuffer[Array[Byte]]) += b }
+        found,
+        (_: TaskContext, of: Iterator[(Int, Array[Byte])]) => of.toArray,
+        found.partitions.indices,
+        (_: Int, of: Array[(Int, Array[Byte])]) =>
+          of.foreach { case (part, b) => gathered.computeIfAbsent(part, _ => new ArrayBuffer[Array[Byte]]) += b }
       )
     }
     parts.indices.toVector.map { i =>
@@ -70,6 +74,32 @@ object Collect {
       sketch.toBytes
     }
   }
+
+  /** One sketch per part, merged by tasks. A task has the sketch of one part in memory at a time. */
+  private def mergedInTasks(
+      made: RDD[(Int, Array[Byte])],
+      parts: Int,
+      recipe: Recipe,
+      sampleRows: Vector[Int]
+  ): RDD[(Int, Array[Byte])] = {
+    val tasks = new HashPartitioner(math.min(parts, MostMergingTasks))
+    made.repartitionAndSortWithinPartitions(tasks).mapPartitions { sorted =>
+      val in = sorted.buffered
+      new Iterator[(Int, Array[Byte])] {
+        override def hasNext: Boolean           = in.hasNext
+        override def next(): (Int, Array[Byte]) = {
+          val part  = in.head._1
+          val whole = new TableSketch(recipe, sampleRows(part))
+          while (in.hasNext && in.head._1 == part)
+            whole.merge(TableSketch.fromBytes(in.next()._2, recipe, TableSketch.Version))
+          part -> whole.toBytes
+        }
+      }
+    }
+  }
+
+  /** Largest number of tasks that merge sketches: each takes milliseconds per sketch. */
+  private val MostMergingTasks = 200
 
   /** Runs on an executor: makes the sketches of the parts that the rows of a task come from. */
   private def sketches(

@@ -11,7 +11,7 @@ import org.apache.spark.sql.dovetail.store.TableFile.NewPart
 object Parts {
 
   /** Limit of the sketches of single columns in one table, each 3 to 8 KiB compressed: about 100 MiB at most. */
-  private val MostColumnSketches = 20000
+  private[collect] val MostColumnSketches = 20000
 
   /** Number of parts that even a table with very many columns may have. */
   private val LeastParts = 4

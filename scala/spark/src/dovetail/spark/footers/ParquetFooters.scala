@@ -135,8 +135,13 @@ object ParquetFooters extends FooterFormat {
     val names = encodings(c).map(_.name)
     // the length in front of a plain string is not part of the string
     val lengths = if (names.contains("DELTA_LENGTH_BYTE_ARRAY") || nulls(c).isEmpty) 0.0 else values(c) * LengthBytes
-    if (c.hasDictionaryPage || names.exists(e => !PlainAndLevels(e) && e != "DELTA_LENGTH_BYTE_ARRAY")) None
-    else Some(math.max(0.0, c.getTotalUncompressedSize - lengths))
+    // some writers leave the size at 0
+    if (
+      c.hasDictionaryPage || c.getTotalUncompressedSize < lengths ||
+      (c.getTotalUncompressedSize <= 0L && c.getValueCount > 0L) ||
+      names.exists(e => !PlainAndLevels(e) && e != "DELTA_LENGTH_BYTE_ARRAY")
+    ) None
+    else Some(c.getTotalUncompressedSize - lengths)
   }
 
   /** Number of NULLs. Arrow writes row groups without rows, in which it does not count NULLs. */
@@ -243,10 +248,11 @@ object ParquetFooters extends FooterFormat {
   private def lengths(at: DictionaryPlace, page: DictionaryPage, values: Double): Option[Lengths] =
     page.width.filter(_ => at.fixed.isEmpty).map { mean =>
       val whole   = at.whole.contains(true)
-      val outside = if (whole) 0.0 else math.max(0.0, at.stored - page.bytes)
+      val outside = if (whole) 0.0 else at.stored - page.bytes
       Lengths(
         mean,
-        page.longest.map(l => Width.padded(values, values * l + outside)),
+        // some writers leave the size of the chunk at 0
+        page.longest.filter(_ => outside >= 0.0).map(l => Width.padded(values, values * l + outside)),
         if (whole) page.longest else None
       )
     }

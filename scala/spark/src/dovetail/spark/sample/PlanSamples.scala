@@ -5,12 +5,14 @@ import java.util.IdentityHashMap
 import scala.collection.mutable
 
 import dovetail.kernel.profile.RelationSample
-import org.apache.spark.sql.catalyst.expressions.{Alias, DynamicPruning, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, DynamicPruning, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
-import org.apache.spark.sql.dovetail.table.{TableSample, TableStatisticsSource}
+import org.apache.spark.sql.dovetail.sketch.TableSketch
+import org.apache.spark.sql.dovetail.table.{TableSample, TableStatistics, TableStatisticsSource}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.types.{BinaryType, StringType}
 
 /**
  * Samples of plans for cardinality estimates: filters and projections over a table that has a sample, either collected
@@ -43,7 +45,11 @@ final class PlanSamples(
     case r: InMemoryRelation => cached(r).flatMap(apply(_)).map(_.ofThen)
     case leaf: LeafNode      =>
       (for (t <- known.find(leaf); s <- t.sample)
-        yield PlanSample(s, leaf.output, t.counted)).orElse(read(leaf).map(PlanSample(_, leaf.output, fresh = true)))
+        yield PlanSample(
+          s,
+          leaf.output.filter(PlanSamples.isWhole(t, _)),
+          t.counted
+        )).orElse(read(leaf).map(PlanSample(_, leaf.output, fresh = true)))
     case Filter(condition, child) => apply(child).map(filtered(_, condition))
     case Project(list, child)     => apply(child).map(_.projected(list.map {
         case a: Alias => a.toAttribute -> a.child; case e => e.toAttribute -> e
@@ -88,6 +94,16 @@ final class PlanSamples(
 }
 
 object PlanSamples {
+
+  /**
+   * Whether the sample has the whole values of a column. It has only the beginnings of long texts, and a predicate that
+   * looks at the rest would seem to keep no row.
+   */
+  private def isWhole(table: TableStatistics, column: Attribute): Boolean = column.dataType match {
+    case _: StringType | BinaryType =>
+      !table.columns.exists(c => c.name == column.name && c.maxWidth > TableSketch.SampledCharacters)
+    case _ => true
+  }
   val none: PlanSamples = new PlanSamples(_ => None)
 
   /** Whether an operator returns the rows of its input. */

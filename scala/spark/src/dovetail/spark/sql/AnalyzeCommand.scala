@@ -6,7 +6,12 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.catalog.{CatalogTableType, HiveTableRelation}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode, LogicalPlan, OneRowRelation}
-import org.apache.spark.sql.dovetail.base.ErrorCondition.{InvalidArgument, NotAnalyzable, PartitionNotFound}
+import org.apache.spark.sql.dovetail.base.ErrorCondition.{
+  InvalidArgument,
+  NotAnalyzable,
+  PartitionNotFound,
+  StoreNotWritable
+}
 import org.apache.spark.sql.dovetail.base.{ErrorCondition, FailOpen}
 import org.apache.spark.sql.dovetail.collect.{AnalyzeIceberg, AnalyzeTable}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
@@ -71,8 +76,10 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
         )
     }
     catalog.listTables(name).filter(t => t.database.isDefined).sortBy(_.table).flatMap { t =>
-      if (catalog.getTableMetadata(t).tableType == CatalogTableType.VIEW) Nil
-      else tolerant(t.unquotedString)(relations(session, t.database.toSeq :+ t.table))
+      tolerant(t.unquotedString) {
+        if (catalog.getTableMetadata(t).tableType == CatalogTableType.VIEW) Nil
+        else relations(session, t.database.toSeq :+ t.table)
+      }
     }
   }
 
@@ -175,8 +182,8 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
   private def tolerant(name: String)(body: => Seq[Done]): Seq[Done] =
     try body
     catch {
-      case e: java.io.IOException => throw e
-      case NonFatal(e)            =>
+      case e if StoreNotWritable.is(e) => throw e
+      case NonFatal(e)                 =>
         Seq(Done(Row(name, null, null, null, null, null, s"not analyzed: ${ErrorCondition.text(e)}"), None))
     }
 

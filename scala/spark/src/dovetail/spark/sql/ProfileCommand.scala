@@ -71,7 +71,7 @@ object ProfileCommand {
    * only after analysis.
    */
   private def planned(execution: QueryExecution): QueryExecution = {
-    if (execution.analyzed.isInstanceOf[Command])
+    if (execution.analyzed.exists(_.isInstanceOf[Command]))
       throw NotAQuery("DOVETAIL PROFILE takes a query (SELECT …), not a command.", "asker" -> "DOVETAIL PROFILE")
     execution.executedPlan
     execution

@@ -17,8 +17,10 @@ final case class Token(text: String, start: Int, end: Int, source: SqlToken) {
   def is(keyword: String): Boolean = text.equalsIgnoreCase(keyword)
 
   /** A string literal: 'a', "a", r'a'. */
-  def isString: Boolean = text.head == '\'' || text.head == '"' || text.length > 2 && text(1) == '\'' ||
-    text.length > 2 && text(1) == '"'
+  def isString: Boolean = {
+    val quote = if (text.length > 2 && (text.head == 'r' || text.head == 'R')) text(1) else text.head
+    quote == '\'' || quote == '"'
+  }
 
   /** Whether the token ends a name. Spark's parser for names decides whether the name itself is valid. */
   def isSeparator: Boolean = text.length == 1 && "(),=;".contains(text.head)

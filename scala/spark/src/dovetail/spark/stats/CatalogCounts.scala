@@ -22,9 +22,9 @@ import org.apache.spark.sql.types.{BooleanType, DataType, DateType, NumericType,
 /**
  * Row counts in the session catalog (ANALYZE TABLE), and whether the data of their tables confirms them.
  *
- * A count is as old as the last ANALYZE, and any program may have added files since. So a count has bounds only if the
- * size of the data fits it, or if all rows of the files were counted while the query is planned. Any other count is an
- * estimate: the search uses its value, and no broadcast depends on it.
+ * A count is as old as the last ANALYZE, and any program may have added files since. So the count of a table that may be
+ * broadcast has bounds only if all rows of the files were counted while the query is planned: files may be small because
+ * their rows compress well. Any other count is an estimate: the search uses its value, and no broadcast depends on it.
  *
  * @param counted rows of all files of a relation; None if not all of them were counted. It may read files.
  */
@@ -58,10 +58,23 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
   private def judged(r: LogicalRelation): Option[CatalogCount] = statistics(LeafNames.name(r), r.catalogTable).flatMap {
     s =>
       bySize(r, s) match {
-        case Confirmed => Some(CatalogCount(s, certain = true))
+        case Confirmed => if (mayBeMore(r, s)) atMost(r, s) else Some(CatalogCount(s, certain = true))
         case Refuted   => None
         case Open      => byCount(r, s)
       }
+  }
+
+  /**
+   * Whether files that are small enough for the count may have more rows than that: rows that compress well. It matters
+   * only if so few rows may be broadcast.
+   */
+  private def mayBeMore(r: LogicalRelation, s: CatalogStatistics): Boolean =
+    sizes.get(r).exists(_.ofFiles) && worthCounting(r, s)
+
+  /** The count as a bound, unless the files have more rows; certain if their rows were counted. */
+  private def atMost(r: LogicalRelation, s: CatalogStatistics): Option[CatalogCount] = counted(r) match {
+    case Some(n) if n > s.rowCount.get.toDouble => byCount(r, s)
+    case n                                      => Some(CatalogCount(s, certain = n.isDefined))
   }
 
   /** Whether the relation has statistics that the size of its data does not refute. */
@@ -70,7 +83,13 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
 
   /** Whether a count of the rows in the files would make the catalog's count certain, or refute it. */
   def asksFiles(r: LogicalRelation): Boolean =
-    statistics(LeafNames.name(r), r.catalogTable).exists(s => bySize(r, s) == Open && worthCounting(r, s))
+    statistics(LeafNames.name(r), r.catalogTable).exists(s =>
+      bySize(r, s) match {
+        case Refuted   => false
+        case Confirmed => mayBeMore(r, s)
+        case Open      => worthCounting(r, s)
+      }
+    )
 
   private def bySize(r: LogicalRelation, s: CatalogStatistics): Verdict =
     sizes.computeIfAbsent(r, sizeOf(_)).fold[Verdict](Open) { size =>
