@@ -30,7 +30,7 @@ def test_over_connect(spark_line: tuple[int, int], root: Path) -> None:
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(SUITE)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=600,
         check=False,
         cwd=root,
         env={**environ, "SPARK_TESTING": "1"},

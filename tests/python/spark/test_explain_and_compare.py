@@ -179,7 +179,8 @@ def test_compare(spark: SparkSession, bad: str) -> None:
     for run in (found.plain, found.dovetail):
         assert run.task_seconds is not None
         assert run.gc_seconds is not None
-        assert 0 <= run.gc_seconds <= run.task_seconds
+        # two tasks count the same pause twice, and Spark leaves out pauses before a task runs
+        assert run.gc_seconds >= 0
         assert run.spilled_bytes == 0
     assert [line.split("  ")[0] for line in str(found).splitlines()[2:10]] == [
         "seconds",

@@ -303,7 +303,7 @@ LONG = ("compare", "SELECT count(*) FROM range(100000000000) WHERE id % 3 = 1")
 
 
 # Seconds after which Ctrl-C is pressed: while the JVM starts, while the session starts, and later.
-@pytest.mark.parametrize(("words", "after"), [(LONG, 1.5), (LONG, 3), (LONG, 8), (("doctor",), 2)])
+@pytest.mark.parametrize(("words", "after"), [(LONG, 2.5), (LONG, 4), (LONG, 8), (("doctor",), 2)])
 def test_ctrl_c_is_one_line_and_leaves_no_jvm(words: tuple[str, ...], after: float, tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-m", "dovetail", *words],
