@@ -34,13 +34,6 @@ class WidthSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(bytes.atMost(5.0, 2.0) - bytes.atMost(4.0, 2.0) === 0.5 * Width.padded(2.0, 1000.0) + Width.Slot)
   }
 
-  test("rows that a join repeats may all be the longest one") {
-    val total = RowBytes(Vector(text(Vector(1.0, 999.0), longest = false, total = true)))
-    val most  = RowBytes(Vector(text(Vector(1.0, 999.0), longest = true, total = true)))
-    assert(total.repeated(1.0) === Estimate.Ceiling)
-    assert(most.repeated(5.0) === 5.0 * Width.slot(999.0))
-  }
-
   test("the tighter of both bounds: few rows by their longest values, many by the total") {
     val bytes = RowBytes(Vector(Width(10.0, most = 100.0, total = 1000.0, Source.Collected)))
     assert(bytes.atMost(3.0, 100.0) === 300.0)

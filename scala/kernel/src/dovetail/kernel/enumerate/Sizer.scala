@@ -102,23 +102,15 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
     val most   = size.cautious
     val output = outputColumns(n)
     var width  = Assumptions.RowOverhead + output.flags * Assumptions.FlagBytes
-    var bytes  = 0.0
-    var alone  = -1
+    var bytes  = most * output.flags * Width.Slot
     var mask   = 0L
     var i      = 0
     while (i < n) {
       val r = buffer(i)
       mask |= classMasks(r)
-      if (output.has(r)) {
-        width += widths(r) - Assumptions.RowOverhead
-        alone = if (alone == -1) r else -2
-        bytes += columns(r).repeated(most)
-      }
+      if (output.has(r)) { width += widths(r) - Assumptions.RowOverhead; bytes += bytesAtMost(r, most) }
       i += 1
     }
-    // the others are only tested, which repeats no row
-    if (alone >= 0) bytes = bytesAtMost(alone, most)
-    bytes += most * output.flags * Width.Slot
     new SubPlan(
       relation = SubPlan.NoRelation,
       rows = rows,

@@ -70,14 +70,10 @@ object Width {
 final case class RowBytes(mean: Double, most: Double, rest: Double, total: Double) {
 
   /**
-   * Maximum bytes of `rows` rows that a join has made of a relation's rows. It may repeat the longest row only, so the
-   * total bounds nothing.
-   */
-  def repeated(rows: Double): Double = math.min(Estimate.Ceiling, rows * most)
-
-  /**
    * Maximum bytes of `rows` rows from a relation of `of` rows. If there are more rows than that, each row is assumed to
    * occur equally often.
+   *
+   * If a join repeats rows unevenly, the total may be exceeded. The longest values are then the only certain bound.
    */
   def atMost(rows: Double, of: Double): Double =
     math.min(Estimate.Ceiling, math.min(rows * most, rows * rest + math.max(1.0, rows / math.max(of, 1.0)) * total))
