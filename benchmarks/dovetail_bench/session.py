@@ -8,7 +8,9 @@ from __future__ import annotations
 import argparse
 import logging
 import os
+import signal
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -152,6 +154,9 @@ def bench(options: argparse.Namespace) -> Iterator[Bench]:
             builder = builder.config(key, value)
         spark = dovetail.enable(builder).getOrCreate()
         spark.sparkContext.setLogLevel("ERROR")
+        # pyspark's own handler would call the JVM over the connection that the interrupted query still uses
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             # Without Dovetail the run would compare plain Spark with itself.
             _sql.require_dovetail(spark)

@@ -151,7 +151,7 @@ def test_errors_can_be_copied_and_sent_to_other_processes(copied: Any) -> None:
 
 
 def test_a_jvm_that_has_ended_is_told_from_calls_that_do_not_exist() -> None:
-    from py4j.protocol import Py4JError, Py4JNetworkError
+    from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]
 
     assert is_lost_jvm(Py4JNetworkError("Answer from Java side is empty"))
     assert is_lost_jvm(ConnectionRefusedError(111, "Connection refused"))

@@ -9,7 +9,6 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, DynamicPruni
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
-import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.sql.dovetail.table.{TableSample, TableStatistics, TableStatisticsSource}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.types.{BinaryType, StringType}
@@ -101,7 +100,7 @@ object PlanSamples {
    */
   private def isWhole(table: TableStatistics, column: Attribute): Boolean = column.dataType match {
     case _: StringType | BinaryType =>
-      !table.columns.exists(c => c.name == column.name && c.maxWidth > TableSketch.SampledCharacters)
+      !table.columns.exists(c => c.name == column.name && c.maxWidth > TableSample.Characters)
     case _ => true
   }
   val none: PlanSamples = new PlanSamples(_ => None)

@@ -99,12 +99,6 @@ final class TableSketch private (
 
 object TableSketch {
 
-  /**
-   * Number of characters of a string, or of bytes of a binary, that a sampled row keeps. Predicates look at the
-   * beginning of a text or at short values.
-   */
-  val SampledCharacters = 1000
-
   /** Largest number of rows of a table: far more than any table has, and sums of a thousand parts do not overflow. */
   val MostRows: Long = 1L << 48
 
@@ -148,7 +142,7 @@ object TableSketch {
     UnsafeProjection.create(recipe.sampleColumns.map { i =>
       val column = BoundReference(i, recipe.columns(i).dataType, nullable = true)
       column.dataType match {
-        case _: StringType | BinaryType => Substring(column, Literal(1), Literal(SampledCharacters))
+        case _: StringType | BinaryType => Substring(column, Literal(1), Literal(TableSample.Characters))
         case _                          => column
       }
     })

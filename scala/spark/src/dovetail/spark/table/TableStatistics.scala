@@ -170,6 +170,13 @@ final case class TableSample(
 }
 
 object TableSample {
+
+  /**
+   * Number of characters of a string, or of bytes of a binary, that a row of a collected sample keeps. Predicates look
+   * at the beginning of a text or at short values.
+   */
+  val Characters = 1000
+
   private val ids = new AtomicLong
 
   /**
