@@ -22,7 +22,7 @@ from typing import Any
 from dovetail.demo.data import Dataset, dataset
 from dovetail_bench import query_file, report
 from dovetail_bench.executed_plan import normalized
-from dovetail_bench.metrics import profile
+from dovetail_bench.metrics import profile, reason
 from dovetail_bench.progress import say
 from dovetail_bench.queries import FOLDERS, Query, load
 from dovetail_bench.session import DOVETAIL_BARE, DOVETAIL_ONE_PASS, Bench, Mode, add_session_options, bench
@@ -110,7 +110,7 @@ def _cost(session: Bench, query: Query, mode: Mode) -> Cost:
     try:
         other = profile(session.spark, query.text).join_rows if changed else rows
     except Exception as failed:  # an error of Spark that the caution prevents
-        return Cost(query.suite, query.name, mode.name, changed, rows, rows, str(failed).strip().splitlines()[0])
+        return Cost(query.suite, query.name, mode.name, changed, rows, rows, reason(failed))
     return Cost(query.suite, query.name, mode.name, changed, rows, other)
 
 

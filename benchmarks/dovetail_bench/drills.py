@@ -29,6 +29,7 @@ from dovetail import _sql
 from dovetail.errors import DovetailError
 from dovetail_bench import report
 from dovetail_bench.drills_writer import PARTITIONS, RECIPES, STORES
+from dovetail_bench.metrics import reason
 from dovetail_bench.progress import say
 from dovetail_bench.random_tables import seeded
 from dovetail_bench.session import HISTORY, STORE, Bench, add_session_options, bench
@@ -81,7 +82,7 @@ class Drill:
             self.wrong += [tuple(row) for row in spark.sql(sql).collect()] != [expected]
         except Exception as failed:  # an error of Spark is what the drill looks for
             self.failed += 1
-            self.errors.append(str(failed).strip().splitlines()[0])
+            self.errors.append(reason(failed))
 
 
 class Writer:

@@ -24,7 +24,7 @@ from dovetail.comparison import differences
 from dovetail.demo.data import Dataset
 from dovetail_bench import report
 from dovetail_bench.join_rows import add_options
-from dovetail_bench.metrics import Profile, profile
+from dovetail_bench.metrics import Profile, profile, reason
 from dovetail_bench.progress import say
 from dovetail_bench.rounds import latin_square
 from dovetail_bench.run_time_orders import SETTING
@@ -95,7 +95,7 @@ def run(options: argparse.Namespace) -> tuple[list[Measured], dict[str, str]]:
                     try:
                         measured = profile(session.spark, query.text)
                     except Exception as failed:  # an error of Spark is a finding about this query and ends no run
-                        failures[query.name] = f"{way.name}: {str(failed).strip().splitlines()[0]}"
+                        failures[query.name] = f"{way.name}: {reason(failed)}"
                     else:
                         if number > 0:
                             found[query.name].runs[way.name].append(measured)

@@ -20,7 +20,7 @@ from typing import Any
 from dovetail.demo.data import Dataset, dataset
 from dovetail_bench import report
 from dovetail_bench.join_rows_report import Results, targets, write_page
-from dovetail_bench.metrics import Profile, profile
+from dovetail_bench.metrics import Profile, profile, reason
 from dovetail_bench.progress import say
 from dovetail_bench.queries import FOLDERS, Query, load
 from dovetail_bench.rounds import latin_square
@@ -72,7 +72,7 @@ def measure(
                     try:
                         runs = [profile(session.spark, query.text) for _ in range(repeat)]
                     except Exception as failed:  # an error of Spark is a finding about this query and ends no run
-                        failures.setdefault(query.name, {})[mode.name] = str(failed).strip().splitlines()[0]
+                        failures.setdefault(query.name, {})[mode.name] = reason(failed)
                     else:
                         measured[query.name][mode.name] = runs
                 found = _line(query, modes, measured[query.name], failures.get(query.name, {}))

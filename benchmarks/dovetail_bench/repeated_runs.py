@@ -20,7 +20,7 @@ from dovetail import _sql
 from dovetail.comparison import differences
 from dovetail_bench import report
 from dovetail_bench.join_rows import add_options
-from dovetail_bench.metrics import Profile, profile
+from dovetail_bench.metrics import Profile, profile, reason
 from dovetail_bench.progress import say
 from dovetail_bench.session import DOVETAIL_BARE, HISTORY, Bench, suite_bench
 
@@ -80,7 +80,7 @@ def run(options: argparse.Namespace) -> tuple[list[Runs], dict[str, str]]:
                         runs[query.name].plain.append(found["false"])
                         runs[query.name].learned.append(found["true"])
                 except Exception as failed:  # an error of Spark is a finding about this query and ends no run
-                    failures[query.name] = str(failed).strip().splitlines()[0]
+                    failures[query.name] = reason(failed)
             say(f"round {number} of {options.rounds}: {_total(runs.values(), number - 1)}")
     return [r for name, r in runs.items() if name not in failures], failures
 

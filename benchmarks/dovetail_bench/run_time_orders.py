@@ -18,7 +18,7 @@ from typing import Any
 from dovetail.comparison import differences
 from dovetail_bench import report
 from dovetail_bench.join_rows import add_options
-from dovetail_bench.metrics import Profile, profile
+from dovetail_bench.metrics import Profile, profile, reason
 from dovetail_bench.progress import say
 from dovetail_bench.session import STATISTICS, Bench, add_statistics_option, suite_bench
 
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> Found:
                         found.changed.append(Changed(query.name, planned, now))
                         line += f", {planned.join_rows:,} as planned: {', '.join(now.run_time_orders)}"
                 except Exception as failed:  # an error of Spark is a finding about this query and ends no run
-                    found.failures[query.name] = line = str(failed).strip().splitlines()[0]
+                    found.failures[query.name] = line = reason(failed)
                 found = Found(number, found.changed, found.failures)
                 say(f"{number}/{len(queries)} {query.name}: {line}")
         except KeyboardInterrupt:

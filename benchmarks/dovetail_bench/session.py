@@ -8,9 +8,7 @@ from __future__ import annotations
 import argparse
 import logging
 import os
-import signal
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +18,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 import dovetail
-from dovetail import _sql
+from dovetail import _py4j, _sql
 from dovetail.demo.data import Dataset, dataset
 from dovetail.errors import DovetailError
 from dovetail_bench.progress import say
@@ -154,9 +152,7 @@ def bench(options: argparse.Namespace) -> Iterator[Bench]:
             builder = builder.config(key, value)
         spark = dovetail.enable(builder).getOrCreate()
         spark.sparkContext.setLogLevel("ERROR")
-        # pyspark's own handler would call the JVM over the connection that the interrupted query still uses
-        if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+        _py4j.take_ctrl_c()
         try:
             # Without Dovetail the run would compare plain Spark with itself.
             _sql.require_dovetail(spark)

@@ -13,7 +13,9 @@ Metrics of a query need no py4j: DOVETAIL PROFILE and dovetail_explain return th
 
 from __future__ import annotations
 
+import signal
 import subprocess
+import threading
 import traceback
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +58,15 @@ def kill_launched(interrupt: KeyboardInterrupt) -> None:
         process = frame.f_locals.get("proc")
         if frame.f_code.co_name == "launch_gateway" and isinstance(process, subprocess.Popen):
             process.kill()
+
+
+def take_ctrl_c() -> None:
+    """Replaces pyspark's handler of Ctrl-C: it calls the JVM over the connection that the interrupted call still uses.
+
+    Call it after the session has started, which installs that handler.
+    """
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def submitted_conf() -> SparkConf:

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import socket
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, TYPE_CHECKING
@@ -92,9 +90,7 @@ def session(given: Words) -> Iterator[SparkSession]:
     """Starts the session that the options describe, with its views, and stops it at the end."""
     wanted = views.wanted(getattr(given, "view", ()))
     spark = _started(getattr(given, "remote", None), given.master, dict(given.conf), given.verbose)
-    # pyspark's own handler would call the JVM over the connection that the interrupted call still uses
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    _py4j.take_ctrl_c()
     try:
         for view in wanted:
             views.create(spark, view)

@@ -58,7 +58,10 @@ final class ReducedSearch(
     var now  = Priced(start, sizer)
     var left = if (forced) candidates.take(MostForced) else candidates.filter(r => costs.filter(r.work).isDefined)
     var open = true
-    while (open && left.nonEmpty && now.sizer.reducers.size < (if (forced) MostForced else Most) && budget.timeLeft) {
+    while (
+      open && left.nonEmpty && now.sizer.reducers.size < (if (forced) MostForced
+                                                          else Reducer.MostOfGroup) && budget.timeLeft
+    ) {
       val tried = if (forced) left.take(1).flatMap(priced(now, _, again = false)) else all(now, left)
       // a reducer that does not pay off by itself hardly does in addition to another one
       left = tried.map(_._1)
@@ -115,10 +118,7 @@ private object ReducedSearch {
     def cost: Double = plan.cost(plan.best)
   }
 
-  /** Maximum number of reducers of one group: each is a job that the query waits for. */
-  val Most = 4
-
-  /** The same if all allowed reducers are taken, for tests. */
+  /** Maximum number of reducers of one group if all allowed ones are taken, for tests. */
   val MostForced = 6
 
   /**

@@ -48,6 +48,9 @@ object Reducer {
    */
   val BitsPerItem = 8L
 
+  /** Maximum number of reducers of one group: each is a job that the query waits for. */
+  val MostOfGroup = 4
+
   /** Share of rows without a partner that pass when all the room is taken. */
   val FalsePositives = 0.025
 }

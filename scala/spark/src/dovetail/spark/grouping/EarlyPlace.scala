@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.JOIN
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.predicates.ExpressionSize
 import org.apache.spark.sql.dovetail.report.EarlyMark
 
 /**
@@ -181,11 +182,9 @@ object EarlyPlace {
      * reads every column of the one below it twice.
      */
     private def nodes(way: Way, columns: AttributeMap[Expression]): Long = {
-      val sizes = AttributeMap(columns.toSeq.map { case (a, e) => a -> size(e) })
+      val sizes = AttributeMap(columns.toSeq.map { case (a, e) => a -> ExpressionSize(e) })
       way.functions.flatMap(_.collect { case a: Attribute => sizes.getOrElse(a, 1L) }).sum
     }
-
-    private def size(e: Expression): Long = { var n = 0L; e.foreach(_ => n += 1L); n }
 
     /**
      * Passes an Expand only if the columns that functions read are the same in all copies. Each copy computes the other

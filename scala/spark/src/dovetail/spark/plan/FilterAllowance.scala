@@ -20,7 +20,7 @@ final class FilterAllowance(plan: LogicalPlan, memory: Long) {
 
   /** Most keys that one more filter may have room for; 0 if there is no room for another filter. */
   def items: Long = {
-    val room = bytes / FiltersOfGroup * 8L / Reducer.BitsPerItem
+    val room = bytes / Reducer.MostOfGroup * 8L / Reducer.BitsPerItem
     if (room < LeastItems) 0L else room
   }
 
@@ -38,9 +38,6 @@ object FilterAllowance {
    * the filter that is read from the literal, and the task that has it as a part.
    */
   private val Copies = 4
-
-  /** Filters that one group of joins may have (`ReducedSearch.Most`). */
-  private val FiltersOfGroup = 4L
 
   /** Keys for which a filter is worth while; fewer keys are a broadcast. */
   private val LeastItems = 10000L

@@ -35,10 +35,10 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
         ) =>
       broadcastSide(j).flatMap(planned(j, _, BROADCAST, ChosenJoin.Broadcast))
         .orElse(ExchangedInputs.hashSide(j, session.sparkContext).flatMap(planned(j, _, SHUFFLE_HASH, ChosenJoin.Hash)))
-        .getOrElse(heavySides(j) match { case Vector() => Nil; case sides => withoutBroadcast(j, sides) })
+        .getOrElse(keeping(j))
     // adaptive execution has added hints of its own
     case j: Join if DovetailConf.Enabled.get(j.conf) && JoinChoice.strategies(j).forall(JoinChoice.ofSpark) =>
-      heavySides(j) match { case Vector() => Nil; case sides => withoutBroadcast(j, sides) }
+      keeping(j)
     case _ => Nil
   }
 
@@ -60,12 +60,15 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
   private def heavySides(j: Join): Vector[BuildSide] =
     JoinDecision.kept(j).filterNot(side => AdaptiveInput.isExchanged(JoinChoice.input(j, side)))
 
-  private def withoutBroadcast(j: Join, sides: Vector[BuildSide]): Seq[SparkPlan] = {
+  /** The join without a broadcast of these sides; nothing if Spark may decide about both. */
+  private def keeping(j: Join): Seq[SparkPlan] = {
+    val sides                 = heavySides(j)
     def hint(side: BuildSide) = {
       val other = JoinChoice.hint(j, side).flatMap(_.strategy)
       (if (sides.contains(side)) Some(NO_BROADCAST_HASH) else other).map(s => HintInfo(strategy = Some(s)))
     }
-    session.sessionState.planner.JoinSelection(j.copy(hint = JoinHint(hint(BuildLeft), hint(BuildRight))))
+    if (sides.isEmpty) Nil
+    else session.sessionState.planner.JoinSelection(j.copy(hint = JoinHint(hint(BuildLeft), hint(BuildRight))))
   }
 
   private def broadcastSide(j: Join): Option[BuildSide] =

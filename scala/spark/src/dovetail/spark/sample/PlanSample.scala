@@ -5,7 +5,7 @@ import scala.collection.mutable
 import dovetail.kernel.profile.{Alternatives, RelationSample, RowNumbers, Sampling}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
-import org.apache.spark.sql.dovetail.predicates.{JoinKeys, TrialSafe}
+import org.apache.spark.sql.dovetail.predicates.{ExpressionSize, JoinKeys, TrialSafe}
 import org.apache.spark.sql.dovetail.table.TableSample
 import org.apache.spark.sql.types.StructType
 
@@ -171,11 +171,7 @@ final class PlanSample private (
   }
 
   /** Nodes of the columns' expressions. */
-  private lazy val sizes: AttributeMap[Long] = AttributeMap(columns.toSeq.map { case (a, e) =>
-    var nodes = 0L
-    e.foreach(_ => nodes += 1L)
-    a -> nodes
-  })
+  private lazy val sizes: AttributeMap[Long] = AttributeMap(columns.toSeq.map { case (a, e) => a -> ExpressionSize(e) })
 
   private def bound(e: Expression): Option[Expression] =
     substituted(e).filter(TrialSafe(_)).map(BindReferences.bindReference(

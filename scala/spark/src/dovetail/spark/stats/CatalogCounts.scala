@@ -58,18 +58,12 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
   private def judged(r: LogicalRelation): Option[CatalogCount] = statistics(LeafNames.name(r), r.catalogTable).flatMap {
     s =>
       bySize(r, s) match {
-        case Confirmed => if (mayBeMore(r, s)) atMost(r, s) else Some(CatalogCount(s, certain = true))
+        case Confirmed => Some(CatalogCount(s, certain = true))
+        case Possible  => atMost(r, s)
         case Refuted   => None
         case Open      => byCount(r, s)
       }
   }
-
-  /**
-   * Whether files that are small enough for the count may have more rows than that: rows that compress well. It matters
-   * only if so few rows may be broadcast.
-   */
-  private def mayBeMore(r: LogicalRelation, s: CatalogStatistics): Boolean =
-    sizes.get(r).exists(_.ofFiles) && worthCounting(r, s)
 
   /** The count as a bound, unless the files have more rows; certain if their rows were counted. */
   private def atMost(r: LogicalRelation, s: CatalogStatistics): Option[CatalogCount] = counted(r) match {
@@ -85,9 +79,9 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
   def asksFiles(r: LogicalRelation): Boolean =
     statistics(LeafNames.name(r), r.catalogTable).exists(s =>
       bySize(r, s) match {
-        case Refuted   => false
-        case Confirmed => mayBeMore(r, s)
-        case Open      => worthCounting(r, s)
+        case Confirmed | Refuted => false
+        case Possible            => true
+        case Open                => worthCounting(r, s)
       }
     )
 
@@ -98,7 +92,8 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
       val rows   = s.rowCount.get.toDouble
       val bytes  = rows * (Assumptions.RowOverhead + widths.flatten.sum)
       // so many rows fill at most so many files: other files may have been added
-      if (size.bytes <= bytes + math.min(size.besides, EmptyFileBytes * math.max(rows, 1.0))) Confirmed
+      if (size.bytes <= bytes + math.min(size.besides, EmptyFileBytes * math.max(rows, 1.0)))
+        if (size.ofFiles && worthCounting(r, s)) Possible else Confirmed
       else if (size.ofFiles && !widths.contains(None) && size.bytes > bytes + size.besides) {
         refuted(r, s"its files are too large for the ${s.rowCount.get} rows in them")
         Refuted
@@ -165,8 +160,11 @@ private[stats] object CatalogCounts {
   /** What the data of a table says about the catalog's count. */
   sealed private trait Verdict
   private case object Confirmed extends Verdict
-  private case object Refuted   extends Verdict
-  private case object Open      extends Verdict
+
+  /** Files are small enough for the count, but may have more rows than that: rows that compress well. */
+  private case object Possible extends Verdict
+  private case object Refuted  extends Verdict
+  private case object Open     extends Verdict
 
   /**
    * Largest number of bytes that a file in a columnar format takes besides its rows: footer, page headers, schema. The
