@@ -99,9 +99,12 @@ object JoinChoice {
   private def strategies(j: Join): Seq[JoinStrategyHint] =
     (j.hint.leftHint ++ j.hint.rightHint).flatMap(_.strategy).toSeq
 
-  /** Whether only adaptive execution gives this hint, and no user can. */
+  /**
+   * Whether adaptive execution gives this hint. A hint without a name in SQL is no user's; one of these is not a
+   * preference but a need of MERGE. Told by its name's absence: not every line has the same hints.
+   */
   private def ofSpark(strategy: JoinStrategyHint): Boolean =
-    strategy == NO_BROADCAST_HASH || strategy == PREFER_SHUFFLE_HASH
+    strategy.hintAliases.isEmpty && strategy != NO_BROADCAST_AND_REPLICATION
 
   /**
    * Whether a side can be the build side. The side whose rows an outer join preserves cannot be broadcast, and Dovetail
