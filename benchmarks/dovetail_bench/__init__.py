@@ -12,6 +12,7 @@ Commands, each `python -m dovetail_bench.<name>`:
   operator_gains  rows out of joins if outer, semi and anti joins move
   star_schemas  rows out of joins on the Star Schema Benchmark
   run_time_orders  join orders that change while a query runs
+  order_robustness  times of random join orders, with Bloom filters and without
   collection  cost of collecting statistics, compared with Spark's ANALYZE
   estimation  cost of estimates while a query is planned, and how far they are off
   planning    time of the join-order search on synthetic join graphs

@@ -35,8 +35,9 @@ class Config(ConfigBase):
             ANALYZE collects the quantiles from which it makes histograms.
         footers_enabled: Whether Dovetail takes rows, NULLs, ranges and estimates of distinct counts from the footers of
             Parquet and ORC files, for tables without better statistics.
-        footers_max_ms: Milliseconds that one query may wait for footers and rows of files. The first queries of a JVM,
-            which have to load and compile the readers, may wait longer: in total, 20 times this limit for each kind of
+        footers_max_ms: Milliseconds that one query may wait for footers and rows of files. A query that reads large
+            files waits once more for each 256 MiB of them, up to five times in total. The first queries of a JVM, which
+            have to load and compile the readers, may wait longer: in total, 20 times this limit for each kind of
             reader. Footers stay in memory for later queries, which continue where this one stopped. If only a part of a
             table's footers was read, its rows are extrapolated. The default suffices for some hundred files on a local
             disk, or for one file each of a dozen tables on an object store, where a read takes about 50 ms. 0 uses only

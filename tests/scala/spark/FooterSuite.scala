@@ -449,6 +449,16 @@ class FooterSuite extends DovetailSuite {
     FooterReading.startAgain()
     assert(read(urgent = true) == (0 -> 0))
   }
+
+  test("a query of large files waits longer for them, up to five times, and never against a limit of 0") {
+    val mib                              = 1024L * 1024L
+    def millis(limit: Long, bytes: Long) = FooterReading.budget(limit, bytes) / 1000000L
+    assert(Seq(0L, 255 * mib, 511 * mib).forall(millis(100L, _) == 100L))
+    assert(millis(100L, 512 * mib) == 200L && millis(50L, 512 * mib) == 100L)
+    assert(millis(100L, 5000 * mib) == 500L && millis(100L, Long.MaxValue) == 500L)
+    assert(millis(0L, 5000 * mib) == 0L)
+    assert(FooterReading.budget(Long.MaxValue, Long.MaxValue) > 0L, "no overflow")
+  }
 }
 
 /** A format that other software could extend so that it merges rows of log files into those of the Parquet files. */

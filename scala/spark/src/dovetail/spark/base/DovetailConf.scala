@@ -93,7 +93,8 @@ object DovetailConf {
     "spark.dovetail.footers.maxMs",
     100L,
     0L,
-    "Milliseconds that one query may wait for footers and rows of files. The first queries of a JVM, which have " +
+    "Milliseconds that one query may wait for footers and rows of files. A query that reads large files waits " +
+      "once more for each 256 MiB of them, up to five times in total. The first queries of a JVM, which have " +
       "to load and compile the readers, may wait longer: in total, 20 times this limit for each kind of reader. " +
       "Footers stay in memory for later queries, which continue where this one stopped. If only a part of a " +
       "table's footers was read, its rows are extrapolated. The default suffices for some hundred files on a local " +

@@ -13,10 +13,13 @@ import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 
 /**
  * Files of a table to read, in reading order. `columns` finds the columns of a file whose distinct values are wanted.
+ *
+ * @param bytes size of all files of the table
  */
 final class FooterRequest(
     val format: FooterFormat,
     val files: Vector[CachedFile],
+    val bytes: Long,
     hadoop: => Configuration,
     val columns: FileFooter => Seq[ColumnFooter]
 ) {
@@ -35,11 +38,13 @@ final class FooterRequest(
  */
 final class FooterReading(maxMillis: Long) {
   private var spent = 0L
+  private var bytes = 0L
 
   /** Readers that have served an earlier query, with the extra time that they have taken. */
   private val met = new HashMap[String, java.lang.Long](FooterReading.beyond)
 
   def read(requests: Seq[FooterRequest]): Unit = {
+    bytes += requests.map(_.bytes).sum
     val inTurn = for (i <- 0 until requests.map(_.files.size).foldLeft(0)(math.max); r <- requests if i < r.files.size)
       yield (r, r.files(i))
     val footers = inTurn.filter { case (_, file) => file.entry.isEmpty }
@@ -134,11 +139,14 @@ final class FooterReading(maxMillis: Long) {
     if (reads.isEmpty) 0 else within(time, reads.toVector)
   }
 
-  private def budget: Long = math.min(TimeUnit.MILLISECONDS.toNanos(maxMillis), FooterReading.LongestNanos)
+  private def budget: Long = FooterReading.budget(maxMillis, bytes)
 
   /** What is left of the extra time for slow readers, beyond the budgets of their queries. */
   private def allowance(reader: String): Long =
-    budget * FooterReading.SlowStart - Option(FooterReading.beyond.get(reader)).fold(0L)(_.longValue)
+    FooterReading.budget(
+      maxMillis,
+      0L
+    ) * FooterReading.SlowStart - Option(FooterReading.beyond.get(reader)).fold(0L)(_.longValue)
 
   /** Charges time beyond the budget of the query to the allowances of the readers. */
   private def spend(nanos: Long, tasks: Seq[FooterReading.Task]): Unit = {
@@ -195,6 +203,25 @@ object FooterReading {
     /** What the JVM has to load for this task: the class that reads, and the client of the file system. */
     val reader: String = s"${by.getName} ${place.takeWhile(_ != ':')}"
   }
+
+  /**
+   * Nanoseconds that a query waits which reads files of so many bytes. A plan without footers costs a large query far
+   * more than waiting for them does: on a busy driver, 100 ms are too short for a dozen files.
+   */
+  private[dovetail] def budget(maxMillis: Long, bytes: Long): Long =
+    math.min(TimeUnit.MILLISECONDS.toNanos(maxMillis), LongestNanos) * math.max(
+      1L,
+      math.min(bytes / BytesPerBudget, MostBudgets)
+    )
+
+  /**
+   * Bytes of files for which a query waits for `spark.dovetail.footers.maxMs` once more. Scanning them takes at least
+   * ten times the default of 100 ms on one core.
+   */
+  private val BytesPerBudget = 256L * 1024 * 1024
+
+  /** Most waits of one query: with the default settings, the time for reading ends here, too ([[PartOfReading]]). */
+  private val MostBudgets = 5L
 
   /**
    * Number of parallel reads. They are enough to hide the 50 ms per request of an object store. On a local disk,

@@ -57,7 +57,8 @@ final class TableFooters private (
     val names = output.filter(a => wanted.contains(a) && !partition.contains(a.name) && matching.byName(a)).map(
       TableFooters.nameInFiles
     )
-    new FooterRequest(format, files, hadoop, footer => names.flatMap(footer.column(_, caseSensitive)))
+    def columns(footer: FileFooter) = names.flatMap(footer.column(_, caseSensitive))
+    new FooterRequest(format, files, all.iterator.map(_._1.getLen).sum, hadoop, columns)
   }
 
   /**
