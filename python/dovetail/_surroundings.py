@@ -121,7 +121,10 @@ def _store(conf: Conf) -> Check:
         return Check(name, "failed", f"{directory}: {problem}", fix)
     stored = sorted(directory.glob(f"*{STORE_SUFFIX}")) if directory.is_dir() else []
     if not stored:
-        fix = 'dovetail.analyze(spark, "database") or `dovetail analyze` collects them; now sizes come from files'
+        fix = (
+            'dovetail.analyze(spark, "database") or `dovetail analyze` collects them; until then, sizes come from the '
+            "files"
+        )
         return Check(name, "ok", f"none yet in {directory}", fix)
     days = (time.time() - min(file.stat().st_mtime for file in stored)) / DAY_SECONDS
     found = f"for {len(stored)} tables in {directory}, the oldest {days:.0f} days old"

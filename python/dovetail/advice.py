@@ -121,7 +121,7 @@ class Advice(Shown):
         else:
             names = ("table", "state", "queries", "cost", "rows", "source", "columns", "groups")
             parts = [
-                f"{_queries(self.queries)}: {len(self.tables)} tables should be analyzed.",
+                f"{_queries(self.queries)}: {_tables(len(self.tables))} should be analyzed.",
                 Table(names, [_cells(one) for one in self.tables], right={2, 3, 4}),
                 "",
                 *(f"{statement};" for statement in self.statements),
@@ -220,3 +220,7 @@ def _cells(one: TableAdvice) -> tuple[str | None, ...]:
 
 def _queries(number: int) -> str:
     return "1 query" if number == 1 else f"{number} queries"
+
+
+def _tables(number: int) -> str:
+    return "1 table" if number == 1 else f"{number} tables"

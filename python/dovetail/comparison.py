@@ -150,7 +150,7 @@ def compare(
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
-        StatementError: `sql` is neither text nor a DataFrame, or `runs` is below 1.
+        StatementError: `sql` is neither text nor a DataFrame, `runs` is below 1, or `tolerance` is below 0.
         pyspark.errors.PySparkException: The query is wrong or fails; this is Spark's own error.
 
     Example::
@@ -159,8 +159,10 @@ def compare(
         assert result.same_answer
         print(result)
     """
-    if not isinstance(runs, int) or runs < 1:
+    if not isinstance(runs, int) or isinstance(runs, bool) or runs < 1:
         raise StatementError(f"runs={runs!r} is not allowed: give a whole number, at least 1.")
+    if not isinstance(tolerance, (int, float)) or not tolerance >= 0.0:
+        raise StatementError(f"tolerance={tolerance!r} is not allowed: give a number, 0 or more.")
     reports: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
     with query_text(sql, spark, "compare") as (session, text):
         for at in range(runs + (1 if warmup else 0)):

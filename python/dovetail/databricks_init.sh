@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Dovetail's init script for a Databricks cluster: copies the jar to where the driver and the executors load jars from,
-# and sets spark.sql.extensions on the driver, before Spark starts. Run again, it changes nothing.
+# and sets spark.sql.extensions on the driver, before Spark starts. A second run changes nothing.
 # Made by `dovetail init-script --platform databricks`. Two variables are for trying it elsewhere: with
 # DOVETAIL_DRY_RUN=1 it says what it would do and does nothing, and DOVETAIL_ROOT is put before every path.
 #
-# A cluster must not stay down because of an optimizer: where something is missing, this says so and lets it start.
+# If something is missing, the script prints a message, and the cluster starts without Dovetail.
 set -uo pipefail
 
 jar=@JAR@

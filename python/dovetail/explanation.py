@@ -150,6 +150,9 @@ def explain(
         dovetail.explain("SELECT ...", spark).to_dict()["groups"][0]["status"]
     """
     checked_format(format)
+    # a DataFrame has an attribute for each column, whatever its name
+    if hasattr(df_or_sql, "catalog") and not hasattr(df_or_sql, "createOrReplaceTempView"):
+        raise StatementError("explain takes the query first and the session second: dovetail.explain(query, spark).")
     if isinstance(df_or_sql, bool):
         raise StatementError("explain takes a DataFrame, the text of a query or its number, got bool.")
     if isinstance(df_or_sql, int):

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, ClassVar
 
 from dovetail import _sql
@@ -95,16 +96,16 @@ def remove(spark: SparkSession, name: str) -> None:
     _warn_of_the_store([row[0] for row in _sql.statement_rows(spark, f"DOVETAIL UNPIN {_name(name)}")])
 
 
-def save(spark: SparkSession, path: str) -> None:
+def save(spark: SparkSession, path: str | PathLike[str]) -> None:
     """Writes all pins to a file, on any file system of the cluster."""
     _sql.require_dovetail(spark)
-    _sql.statement_rows(spark, f"DOVETAIL SAVE PINS {_sql.text_literal(spark, path)}")
+    _sql.statement_rows(spark, f"DOVETAIL SAVE PINS {_sql.path_literal(spark, path)}")
 
 
-def load(spark: SparkSession, path: str) -> Listing[Pin]:
+def load(spark: SparkSession, path: str | PathLike[str]) -> Listing[Pin]:
     """Adds the pins in a file, replaces pins of the same names, and returns all pins."""
     _sql.require_dovetail(spark)
-    _sql.statement_rows(spark, f"DOVETAIL LOAD PINS {_sql.text_literal(spark, path)}")
+    _sql.statement_rows(spark, f"DOVETAIL LOAD PINS {_sql.path_literal(spark, path)}")
     return all(spark)
 
 

@@ -12,9 +12,11 @@ larger query.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os import PathLike
 from typing import TYPE_CHECKING, ClassVar
 
 from dovetail import _sql
@@ -25,6 +27,9 @@ from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+# The largest number that DOVETAIL SET ROWS takes: 18 digits.
+MOST_ROWS = 10**18 - 1
 
 
 @dataclass(frozen=True)
@@ -64,10 +69,14 @@ def tell(spark: SparkSession, rows: int, *, sql: DataFrame | str | None = None, 
         StatementError: The number or the query cannot be used.
     """
     _sql.require_dovetail(spark)
-    if not isinstance(rows, int) or isinstance(rows, bool) or rows < 0:
-        raise StatementError(f"rows={rows} is not allowed: give a whole number, 0 or more.")
+    try:
+        count = -1 if isinstance(rows, bool) else operator.index(rows)
+    except TypeError:
+        count = -1
+    if not 0 <= count <= MOST_ROWS:
+        raise StatementError(f"rows={rows!r} is not allowed: give a whole number, 0 or more, with at most 18 digits.")
     with _target(spark, sql, table, "tell") as (session, target):
-        _sql.statement_rows(session, f"DOVETAIL SET ROWS {rows} FOR {target}")
+        _sql.statement_rows(session, f"DOVETAIL SET ROWS {count} FOR {target}")
 
 
 def all(spark: SparkSession) -> Listing[KnownRows]:
@@ -85,16 +94,16 @@ def forget(spark: SparkSession, *, sql: DataFrame | str | None = None, table: st
         _sql.statement_rows(session, f"DOVETAIL FORGET ROWS FOR {target}")
 
 
-def save(spark: SparkSession, path: str) -> None:
+def save(spark: SparkSession, path: str | PathLike[str]) -> None:
     """Writes the row counts to a file, on any file system of the cluster; row counts of DataFrames cannot be saved."""
     _sql.require_dovetail(spark)
-    _sql.statement_rows(spark, f"DOVETAIL SAVE ROWS {_sql.text_literal(spark, path)}")
+    _sql.statement_rows(spark, f"DOVETAIL SAVE ROWS {_sql.path_literal(spark, path)}")
 
 
-def load(spark: SparkSession, path: str) -> Listing[KnownRows]:
+def load(spark: SparkSession, path: str | PathLike[str]) -> Listing[KnownRows]:
     """Adds the row counts in a file: a JSON list of ``{"query": …, "rows": …}`` or ``{"table": …, "rows": …}``."""
     _sql.require_dovetail(spark)
-    _sql.statement_rows(spark, f"DOVETAIL LOAD ROWS {_sql.text_literal(spark, path)}")
+    _sql.statement_rows(spark, f"DOVETAIL LOAD ROWS {_sql.path_literal(spark, path)}")
     return all(spark)
 
 

@@ -106,7 +106,7 @@ def rows(given: Words) -> None:
     changes = given.set is not None or given.forget
     sql = text_of(given.sql, given.file) if given.sql or given.file else None
     if changes == (given.table is None and sql is None):
-        raise WrongWordsError("--set N and --forget take --table, --sql or --file, and these take one of them")
+        raise WrongWordsError("give --set N or --forget, together with one of --table, --sql and --file")
     with session(given) as spark:
         if given.rows.exists() or not changes:
             load_rows(spark, given)

@@ -70,7 +70,9 @@ def _views(word: str) -> list[View]:
         )
     found = [View(_named(table)[0], str(table), _format(table)) for table in _tables(folder)]
     if not found:
-        raise WrongWordsError(f"argument --view: the folder {word} has no tables; one with files of one is NAME={word}")
+        raise WrongWordsError(
+            f"argument --view: the folder {word} has no tables. If its files form one table, write --view NAME={word}"
+        )
     return found
 
 

@@ -192,7 +192,13 @@ CALLS: list[tuple[Callable[[SparkSession], object], str]] = [
     (lambda spark: dovetail.analyze(spark, "star.sales", functions.col("a")), "is not understood: pass a list"),  # type: ignore[arg-type]
     (lambda spark: dovetail.analyze(spark, "star.sales", mode=["spark"]), "there is no mode ['spark']. Allowed: "),  # type: ignore[arg-type]
     (lambda spark: dovetail.calibrate(spark, rows="500000"), "rows='500000' is not allowed: give a whole number"),  # type: ignore[arg-type]
-    (lambda spark: dovetail.pins.save(spark, Path("p.json")), "text is expected, got PosixPath('p.json')"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.compare(spark, QUERY, runs=True), "runs=True is not allowed: give a whole number"),
+    (lambda spark: dovetail.compare(spark, QUERY, tolerance="x"), "tolerance='x' is not allowed: give a number"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.explain(spark, QUERY), "explain takes the query first and the session second"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.analyze(spark, "star.sales", histogram="false"), "histogram='false' is not allowed: give"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.analyze(spark, "star.sales", mode="spark", noscan="no"), "noscan='no' is not allowed"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.pins.save(spark, 5), "text is expected, got 5"),  # type: ignore[arg-type]
+    (lambda spark: dovetail.rows.tell(spark, 10**18, table="t"), "0 or more, with at most 18 digits"),
     (lambda spark: dovetail.rows.tell(spark, True, table="t"), "rows=True is not allowed: give a whole number"),
     (lambda spark: dovetail.rows.tell(spark, 2.5, table="t"), "rows=2.5 is not allowed: give a whole number"),  # type: ignore[arg-type]
     (

@@ -39,7 +39,7 @@ def test_a_pin_is_used_by_the_next_run_with_other_constants(star: SparkSession, 
     assert dovetail.pins.all(star)[0].used > 0
 
     file = str(tmp_path / "it's.json")
-    dovetail.pins.save(star, file)
+    dovetail.pins.save(star, Path(file))
     dovetail.pins.remove(star, "it's mine")
     assert dovetail.pins.all(star) == ()
     assert [p.name for p in dovetail.pins.load(star, file)] == ["it's mine"]

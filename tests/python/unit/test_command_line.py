@@ -219,7 +219,7 @@ def test_a_folder_without_tables_is_no_folder_of_tables(tmp_path: Path) -> None:
     (tmp_path / "notes.md").touch()
     code, out, err = typed("stats", "t", "--view", str(tmp_path))
     assert (code, out) == (2, "")
-    assert f"has no tables; one with files of one is NAME={tmp_path}" in err
+    assert f"has no tables. If its files form one table, write --view NAME={tmp_path}" in err
 
 
 def test_views_of_a_folder(tmp_path: Path) -> None:
