@@ -41,7 +41,7 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
       found.foreach { t =>
         t.statistics.columns.foreach(c => c.frequencies.foreach(_.hashCode))
         t.statistics.sample.foreach(s => s.rows.foreach(_.toSeq(s.schema).foreach(v => if (v != null) v.toString)))
-        t.header.parts.foreach(p => store(directory).sketch(t, p))
+        t.header.parts.foreach(p => store(directory).sketches(t, Seq(p))(_ => ()))
       }
       found
     }

@@ -2,8 +2,10 @@ package org.apache.spark.sql.dovetail
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, EqualTo, If, Literal}
-import org.apache.spark.sql.catalyst.plans.logical.Project
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, EqualTo, Expression, If, Literal, Or}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Project}
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.sample.PlanSample
 import org.apache.spark.sql.dovetail.sql.Token
@@ -74,6 +76,21 @@ class HugePlansSuite extends DovetailSuite with SuiteTables {
     form.learn(0, plan)
     val text = form.input(plan)
     assert(PlanForm.isNameless(text) && text.length < 10000000, text.length)
+  }
+
+  test("a chain of hundreds of alternatives has one text, however it is written, within the time of planning") {
+    val plan     = spark.table("facts").queryExecution.analyzed
+    val a        = plan.output.find(_.name == "a").get
+    val all      = (0 until 600).map(i => EqualTo(a, Literal(i.toLong)))
+    def text(es: Seq[Expression]) = withConf(DovetailConf.PlanningMaxMs.key -> "20000") {
+      PlanningTime.ofItsOwn(spark.sessionState.conf) {
+        val form = new PlanForm(literals = true, nulls = true)
+        form.learn(0, plan)
+        form.input(Filter(es.reduceLeft(Or(_, _)), plan))
+      }
+    }
+    val (one, other) = (text(all), text(all.reverse :+ all.head))
+    assert(one.exists(t => t.split(" OR ").length == all.size) && one == other)
   }
 
   test("many paths are named by the first one, their number and a hash") {

@@ -25,7 +25,11 @@ class WatchedFileSystem extends RawLocalFileSystem {
     super.open(path, buffer)
   }
 
-  override def listStatus(path: Path): Array[FileStatus] = { calls.add("list"); super.listStatus(path) }
+  override def listStatus(path: Path): Array[FileStatus] = {
+    calls.add("list")
+    beforeList()
+    super.listStatus(path)
+  }
 
   override def mkdirs(path: Path): Boolean                     = { refuse(path); super.mkdirs(path) }
   override def rename(from: Path, to: Path): Boolean           = { refuse(to); super.rename(from, to) }
@@ -53,6 +57,9 @@ object WatchedFileSystem {
 
   /** Called with the path of a file before the file is opened. */
   @volatile var beforeOpen: Path => Unit = (_: Path) => ()
+
+  /** Called before a directory is listed. */
+  @volatile var beforeList: () => Unit = () => ()
 
   private val calls = new ConcurrentLinkedQueue[String]()
 

@@ -132,7 +132,8 @@ final private[profile] case class Interval(
   private def frequentAfter(c: ColumnProfile): Option[Frequencies] = c.frequent.flatMap { f =>
     (points, keys) match {
       case (Some(vs), _) =>
-        f.restricted(_.number.exists(vs.toSet), share(c)).filter(r => vs.forall(r.at(_).isDefined) || f.complete)
+        val set = vs.toSet
+        f.restricted(_.number.exists(set), share(c)).filter(r => vs.forall(r.at(_).isDefined) || f.complete)
       case (_, Some(ks)) =>
         f.restricted(v => ks.contains(v.key), share(c)).filter(r => ks.forall(r.at(_).isDefined) || f.complete)
       case _ if equalities.nonEmpty || openRanges > 0 => None

@@ -38,6 +38,11 @@ final class History(files: StoreFiles) {
   private var unsaved = Map.empty[String, HistoryEntry]
   private var writing = false
 
+  // when the index was made last, how long that took in nanoseconds, and whether it will be made again
+  private var indexedAt = 0L
+  private var indexing  = 0L
+  private var waits     = false
+
   @volatile private var index    = Option.empty[HistoryIndex]
   private val looking            = new AtomicBoolean
   @volatile private var lookedAt = 0L
@@ -65,8 +70,18 @@ final class History(files: StoreFiles) {
     val entries = keys.map(k => k -> change(k, told.get(k)))
     told ++= entries
     unsaved ++= entries
-    index = Some(HistoryIndex(bounded(told.values)))
+    if (indexing == 0L || System.nanoTime() - indexedAt >= indexing * Pause) reindex()
+    else if (!waits) waits = later(IndexAfterSeconds)(synchronized(if (waits) reindex()))
     if (!writing) writing = later(WriteAfterSeconds)(save())
+  }
+
+  /** Makes the index of all entries anew: a full history has ten thousand sets, and a server many runs per second. */
+  private def reindex(): Unit = {
+    val began = System.nanoTime()
+    waits = false
+    index = Some(HistoryIndex(bounded(told.values)))
+    indexedAt = System.nanoTime()
+    indexing = indexedAt - began
   }
 
   /** Removes entries, and returns how many. */
@@ -114,6 +129,12 @@ object History {
 
   /** Seconds between the first unsaved run and the write of the file, so that it is written once for several runs. */
   private val WriteAfterSeconds = 5L
+
+  /** The index is made again when this many times as long has passed as it took: a twentieth of one core's time. */
+  private val Pause = 20L
+
+  /** Seconds after which the index has the runs that came before it was made again. */
+  private val IndexAfterSeconds = 1L
 
   /** Nanoseconds between checks of what other applications have written to the file. */
   private val LookEvery = 2000000000L

@@ -7,8 +7,13 @@ import org.apache.spark.sql.catalyst.expressions.{And, Expression}
  * change between Spark versions.
  */
 object Conjuncts {
-  def apply(e: Expression): Vector[Expression] = e match {
-    case And(l, r) => apply(l) ++ apply(r)
-    case other     => Vector(other)
+  def apply(e: Expression): Vector[Expression] = {
+    val found                      = Vector.newBuilder[Expression]
+    def add(part: Expression): Unit = part match {
+      case And(l, r) => add(l); add(r)
+      case other     => found += other; ()
+    }
+    add(e)
+    found.result()
   }
 }

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.sample
 
 import dovetail.kernel.profile.{KeyColumn, RelationSample, RowNumbers}
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Expression, In, InSet}
 import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime, TimeIsUp}
@@ -68,14 +68,21 @@ private[sample] object KeptRows {
     ))
 
   private def inTime[A](e: Expression, body: Long => A): Option[A] = {
-    val what = s"trying ${shortened(e)} on sample rows"
+    def what = s"trying ${shortened(e)} on sample rows"
     if (PlanningTime.toRead <= 0L) { PlanningTime.cut(Skipped); None }
     else if (LinearTime(e)) Aside.brief(what)(body)
     else Aside(what)(body)
   }
 
+  /** Text for messages. The text of a long list of constants takes as long as trying it. */
   private def shortened(condition: Expression): String = {
-    val text = condition.toString; if (text.length <= Shown) text else text.take(Shown) + "…"
+    val isLong = condition.exists {
+      case i: InSet => i.hset.size > Shown
+      case i: In    => i.list.size > Shown
+      case _        => false
+    }
+    val text = if (isLong) s"a list of values of ${condition.references.mkString(", ")}" else condition.toString
+    if (text.length <= Shown) text else text.take(Shown) + "…"
   }
 
   private val Skipped = s"some predicates were not tried on sample rows: ${TimeIsUp.reason}"

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.stats
 
 import java.util.IdentityHashMap
+import java.util.concurrent.{ConcurrentHashMap, ExecutionException, FutureTask}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
@@ -11,7 +12,7 @@ import org.apache.spark.sql.dovetail.leaf.{GivenRows, HiddenRows, LeafNames}
 import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.sql.dovetail.store.{DataFile, StatisticsStore, StoredTable, TableKey}
 import org.apache.spark.sql.dovetail.table.{Counting, TableStatistics, TableStatisticsSource, Unread}
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
 
 /**
  * [[TableStatisticsSource]] of the store: statistics of exactly the files that a leaf still reads.
@@ -26,6 +27,7 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
  */
 final class StoredTables(session: SparkSession, beside: () => Unit = () => ()) extends TableStatisticsSource {
   private val found = new IdentityHashMap[LeafNode, Option[TableStatistics]]
+  private val files = new IdentityHashMap[FileIndex, Option[Vector[DataFile]]]
 
   override def find(leaf: LeafNode): Option[TableStatistics] = {
     if (!found.containsKey(leaf)) findAll(Seq(leaf))
@@ -38,19 +40,24 @@ final class StoredTables(session: SparkSession, beside: () => Unit = () => ()) e
   override def findAll(leaves: Seq[LeafNode]): Unit = {
     val missing = leaves.filterNot(found.containsKey)
     missing.foreach(found.put(_, None))
-    val files  = missing.flatMap(filesOf)
-    val stored = if (files.isEmpty) Nil
-    else looked(files, beside)(f => store.find(TableKey(f.leaf, f.relation, hadoop)))
-    val present = stored.flatMap { case (f, table) =>
-      guarded(f.leaf)(ListedFiles(f.relation.location).map(DataFile.of)).map(now => (f, table, now))
+    val reading = missing.flatMap(filesOf)
+    val stored  = if (reading.isEmpty) Nil
+    else looked(reading, store.files.place, beside)(f => store.find(TableKey(f.leaf, f.relation, hadoop)))
+    val existing = stored.flatMap { case (f, table) =>
+      guarded(f.leaf)(present(f.relation.location)).map(now => (f, table, now))
     }
     // the statistics of a whole table are in memory, those of its parts may have to be read
-    val (whole, others) = present.partition { case (_, table, now) => StoredTables.isWhole(table, now) }
+    val (whole, others) = existing.partition { case (_, table, now) => StoredTables.isWhole(table, now) }
     val tables          = others.map { case (f, table, now) => f.leaf -> ((table, now)) }.toMap
-    val ofParts         = if (others.isEmpty) Nil
-    else looked(others.map(_._1)) { f =>
-      val (table, now) = tables(f.leaf)
-      StoredTables.statisticsOf(store, table, now).map(table -> _)
+    // a merge of many parts may take longer than planning waits; until it is done, the whole table stands for them
+    val merged = if (others.isEmpty) Map.empty[LeafNode, TableStatistics]
+    else
+      looked(others.map(_._1), PartsPlace) { f =>
+        val (table, now) = tables(f.leaf)
+        StoredTables.statisticsOf(store, table, now)
+      }.map { case (f, statistics) => f.leaf -> statistics }.toMap
+    val ofParts = others.flatMap { case (f, table, now) =>
+      merged.get(f.leaf).orElse(StoredTables.ofWhole(table, now)).map(s => f -> (table -> s))
     }
     val known = whole.map { case (f, table, _) => f -> (table -> table.statistics) } ++ ofParts
     known.foreach { case (f, (table, statistics)) =>
@@ -59,16 +66,29 @@ final class StoredTables(session: SparkSession, beside: () => Unit = () => ()) e
     }
   }
 
+  /** All files of an index. Leaves of one table share it. */
+  private def present(index: FileIndex): Option[Vector[DataFile]] =
+    Option(files.get(index)).getOrElse {
+      val all = ListedFiles(index).flatMap(listing =>
+        Aside.brief(s"the list of ${listing.size} directories")(until => DataFile.of(listing, () => Aside.check(until)))
+      )
+      files.put(index, all)
+      all
+    }
+
   private lazy val store  = StatisticsStore(session)
   private lazy val hadoop = session.sparkContext.hadoopConfiguration
 
+  /** Another name than that of the store: merges that take long must not keep queries from the store. */
+  private def PartsPlace = s"parts of tables in ${store.files.place}"
+
   /** The leaves for which the lookup finds something, with the result; empty if the store does not answer in time. */
-  private def looked[A](files: Seq[StoredTables.Files], before: () => Unit = () => ())(
+  private def looked[A](of: Seq[StoredTables.Files], place: => String, before: () => Unit = () => ())(
       look: StoredTables.Files => Option[A]
   ): Seq[(StoredTables.Files, A)] =
-    guarded(files.head.leaf)(Aside(store.files.place) { _ =>
+    guarded(of.head.leaf)(Aside(place) { _ =>
       before()
-      files.flatMap(f => guarded(f.leaf)(look(f)).map(f -> _))
+      of.flatMap(f => guarded(f.leaf)(look(f)).map(f -> _))
     }).getOrElse(Nil)
 
   private def guarded[A](leaf: LeafNode)(look: => Option[A]): Option[A] =
@@ -117,6 +137,15 @@ object StoredTables {
     )
   }
 
+  /** A merge that runs now. */
+  final private class PartsMerge(val parts: Vector[Int], val task: FutureTask[Option[TableStatistics]]) {
+    def result: Option[TableStatistics] =
+      try task.get
+      catch { case e: ExecutionException => throw e.getCause }
+  }
+
+  private val underWay = new ConcurrentHashMap[StoredTable, PartsMerge]
+
   private val merges = new BoundedCache[(StoredTable, Vector[Int]), Merge]("merged parts of tables", MostBytes)(_.bytes)
 
   /** Whether exactly those files exist now that were read. */
@@ -139,31 +168,51 @@ object StoredTables {
     val parts   = table.header.parts.indices.filter(i => table.header.parts(i).files.forall(present)).toVector
     val held    = parts.iterator.map(table.header.parts(_).files.size).sum
     val bytes   = now.map(_.length).sum
-    def unread  = {
-      val read    = parts.iterator.flatMap(table.header.parts(_).files).toSet
-      val missing = now.filterNot(f => read(f.fingerprint))
-      Unread(missing.size, if (bytes > 0L) missing.map(_.length).sum.toDouble / bytes else 0.0)
-    }
     merged(store, table, parts) match {
       case Some(m) if held == now.size => Some(m)
-      case Some(m) if m.bytes > 0L     => Some(scaled(m, bytes, unread))
-      case _                           => Some(table.statistics).filter(_.bytes > 0L).map(scaled(_, bytes, unread))
+      case Some(m) if m.bytes > 0L     => Some(scaled(m, bytes, unread(table, parts, now)))
+      case _                           => ofWhole(table, now)
     }
   }
 
-  /** The parts of one table are merged by one thread at a time, because that takes memory and reads the file. */
+  /** Statistics of the whole table, scaled to the files that exist now; None if no file with data was read. */
+  private def ofWhole(table: StoredTable, now: Vector[DataFile]): Option[TableStatistics] =
+    Some(table.statistics).filter(_.bytes > 0L).map(
+      scaled(_, now.map(_.length).sum, unread(table, table.header.parts.indices.toVector, now))
+    )
+
+  /** The files that exist now and are not in these parts. */
+  private def unread(table: StoredTable, parts: Vector[Int], now: Vector[DataFile]): Unread = {
+    val read    = parts.iterator.flatMap(table.header.parts(_).files).toSet
+    val missing = now.filterNot(f => read(f.fingerprint))
+    val bytes   = now.map(_.length).sum
+    Unread(missing.size, if (bytes > 0L) missing.map(_.length).sum.toDouble / bytes else 0.0)
+  }
+
+  /**
+   * The parts of one table are merged by one thread at a time, because that takes memory and reads the file. A thread
+   * that asks for the same parts meanwhile waits for the result, one that asks for others gets None.
+   */
   private def merged(store: StatisticsStore, table: StoredTable, parts: Vector[Int]): Option[TableStatistics] =
-    table.synchronized {
-      merges.get((table, parts)).fold {
-        val headers = parts.map(table.header.parts(_))
-        val rows    = table.statistics.sample.fold(0)(_.rows.length)
-        val whole   = new TableSketch(table.header.recipe, math.max(rows, 1))
-        val all     = headers.forall(store.sketch(table, _).map(whole.merge).isDefined)
-        val merge   = if (all) Some(whole.result(headers.map(_.bytes).sum, table.header.collectedAt)) else None
-        merges.put((table, parts), new Merge(table, parts, merge))
-        merge
-      }(_.statistics)
-    }
+    merges.get((table, parts)).fold {
+      val mine    = new PartsMerge(parts, new FutureTask(() => merge(store, table, parts)))
+      val running = Option(underWay.putIfAbsent(table, mine)).getOrElse {
+        try mine.task.run()
+        finally underWay.remove(table, mine)
+        mine
+      }
+      if (running.parts == parts) running.result else None
+    }(_.statistics)
+
+  private def merge(store: StatisticsStore, table: StoredTable, parts: Vector[Int]): Option[TableStatistics] = {
+    val headers = parts.map(table.header.parts(_))
+    val rows    = table.statistics.sample.fold(0)(_.rows.length)
+    val whole   = new TableSketch(table.header.recipe, math.max(rows, 1))
+    val all     = store.sketches(table, headers)(whole.merge)
+    val merge   = if (all) Some(whole.result(headers.map(_.bytes).sum, table.header.collectedAt)) else None
+    merges.put((table, parts), new Merge(table, parts, merge))
+    merge
+  }
 
   /** Scales statistics to the bytes that exist now, as if the unread files were like those that were read. */
   private def scaled(s: TableStatistics, bytes: Long, unread: Unread): TableStatistics =

@@ -177,7 +177,15 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     }
   }
 
-  private def normalized(e: Expression, name: Int => String): Expression = e.transformUp {
+  /** Chains of AND and OR are taken as a whole: a program may make one of a thousand parts. */
+  private def normalized(e: Expression, name: Int => String): Expression = e match {
+    case a: And => sorted(Conjuncts(a).map(normalized(_, name))).reduce(And(_, _))
+    case o: Or  => sorted(alternatives(o).map(normalized(_, name))).reduce(Or(_, _))
+    case other  => node(other.mapChildren(normalized(_, name)), name)
+  }
+
+  /** An expression whose children are normalized. */
+  private def node(e: Expression, name: Int => String): Expression = e match {
     case a: Attribute =>
       columns.get(a.exprId).fold(named(if (literals) Nameless else a.name, a.dataType)) { case (i, column) =>
         named(column, a.dataType, name(i))
@@ -191,8 +199,7 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     case EqualNullSafe(l, r)      => if (r.sql < l.sql) EqualNullSafe(r, l) else EqualNullSafe(l, r)
     case GreaterThan(l, r)        => LessThan(r, l)
     case GreaterThanOrEqual(l, r) => LessThanOrEqual(r, l)
-    case a: And                   => sorted(Conjuncts(a)).reduce(And(_, _))
-    case o: Or                    => sorted(alternatives(o)).reduce(Or(_, _))
+    case other                    => other
   }
 
   /** Text of an IN list. If constants are not part of the text, their number is not either. */
@@ -200,13 +207,18 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     if (literals) In(value, sorted(list)) else In(value, Seq(named(Constant, value.dataType)))
 
   private def sorted(es: Seq[Expression]): Seq[Expression] =
-    es.map(e => text(e) -> e).sortBy(_._1).foldLeft(Vector.empty[(String, Expression)])((seen, e) =>
+    es.map { e => PlanningTime.check(); text(e) -> e }.sortBy(_._1).foldLeft(Vector.empty[(String, Expression)])((seen, e) =>
       if (seen.lastOption.exists(_._1 == e._1)) seen else seen :+ e
     ).map(_._2)
 
-  private def alternatives(e: Expression): Seq[Expression] = e match {
-    case Or(l, r) => alternatives(l) ++ alternatives(r)
-    case other    => Seq(other)
+  private def alternatives(e: Expression): Vector[Expression] = {
+    val found                      = Vector.newBuilder[Expression]
+    def add(part: Expression): Unit = part match {
+      case Or(l, r) => add(l); add(r)
+      case other    => found += other; ()
+    }
+    add(e)
+    found.result()
   }
 
   private def named(text: String, dataType: DataType, input: String = ""): Attribute =

@@ -24,13 +24,18 @@ object DataFile {
 
   /** The files of a table, ordered by path. With filters, only the files of matching partitions. */
   def filesIn(index: FileIndex, partitionFilters: Seq[Expression] = Nil): Vector[DataFile] =
-    of(index.listFiles(partitionFilters, Nil))
+    of(index.listFiles(partitionFilters, Nil)).map(f => f.path.toString -> f).sortBy(_._1).map(_._2)
 
-  /** The files of a listing, ordered by path. */
-  def of(listing: Seq[PartitionDirectory]): Vector[DataFile] =
+  /**
+   * The files of a listing, in its order.
+   *
+   * @param check called for each file, so that work on a million files can end early
+   */
+  def of(listing: Seq[PartitionDirectory], check: () => Unit = () => ()): Vector[DataFile] =
     listing.iterator.flatMap(_.files).map { f =>
+      check()
       val path  = f.getPath.toString.getBytes(UTF_8)
       val named = XXH64.hashUnsafeBytes(path, Platform.BYTE_ARRAY_OFFSET.toLong, path.length, ColumnSketch.Seed)
       DataFile(f.getPath, f.getLen, XXH64.hashLong(f.getModificationTime, XXH64.hashLong(f.getLen, named)))
-    }.toVector.sortBy(_.path.toString)
+    }.toVector
 }

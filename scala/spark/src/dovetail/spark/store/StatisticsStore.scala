@@ -25,8 +25,7 @@ import org.apache.spark.unsafe.types.UTF8String
 final class StatisticsStore(val files: StoreFiles, checkMillis: Long = StatisticsStore.CheckMillis) {
   import StatisticsStore._
 
-  private var listed   = Map.empty[String, (Long, Long)]
-  private var listedAt = Long.MinValue
+  private val listing  = new StoreListing(files, checkMillis)
   private val read     = new BoundedCache[String, CacheEntry]("statistics", CacheBytes)(_.bytes)
   private val updating = new Object
 
@@ -36,7 +35,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
   /** The stored statistics of a table; None if there are none or they cannot be read. */
   def find(key: String): Option[StoredTable] = {
     val name = fileName(key)
-    synchronized(stamp(name)) match {
+    stamp(name) match {
       case None        => read.remove(name); None
       case Some(stamp) => known(name, stamp).getOrElse(loading(name).synchronized {
           // another thread may have read it meanwhile
@@ -54,7 +53,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
       case Right(table) => (Some(table).filter(_.header.key == key), Long.MaxValue)
       case Left(e)      => (None, if (lasting(e)) Long.MaxValue else System.nanoTime() + RetryNanos)
     }
-    if (!files.local) synchronized { listed = listed.updated(name, found) }
+    listing.note(name, found)
     read.put(name, CacheEntry(found, table, until))
     table
   }
@@ -73,9 +72,19 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
     }).toOption
   }
 
-  /** The unpacked sketch of one part of a table; None if it cannot be read or is broken. */
-  def sketch(table: StoredTable, part: TableFile.Part): Option[TableSketch] =
-    this.part(table, part).flatMap(sketch(table, _))
+  /**
+   * Gives the unpacked sketches of some parts of a table to `use`, one after the other, in one read of its file. Returns
+   * whether all could be read.
+   */
+  def sketches(table: StoredTable, parts: Seq[TableFile.Part])(use: TableSketch => Unit): Boolean = {
+    val replaced = () => !header(table.file).contains(table.header)
+    reading(table.file, unless = replaced)(files.open(table.file) { in =>
+      parts.sortBy(_.block.offset).foreach { part =>
+        in.seek(table.header.blocks + part.block.offset)
+        use(TableSketch.fromBytes(TableFile.readBlock(in, part.block), table.header.recipe, table.header.version))
+      }
+    }).isRight
+  }
 
   def sketch(table: StoredTable, part: Array[Byte]): Option[TableSketch] =
     reading(table.file)(TableSketch.fromBytes(part, table.header.recipe, table.header.version)).toOption
@@ -96,7 +105,8 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
   def write(table: TableFile.NewTable): Unit = {
     val name = fileName(table.key)
     files.replace(name)(TableFile.write(_, table))
-    synchronized { read.remove(name); lookAgain() }
+    read.remove(name)
+    listing.forget()
   }
 
   /**
@@ -124,18 +134,17 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
   /** Removes the stored statistics of a table, and returns whether there were any. */
   def remove(key: String): Boolean = {
     val removed = files.delete(fileName(key))
-    synchronized { read.remove(fileName(key)); lookAgain() }
+    read.remove(fileName(key))
+    listing.forget()
     removed
   }
-
-  private def lookAgain(): Unit = listedAt = Long.MinValue
 
   /**
    * Modification time and length of a file. A local file system is asked for each file. On other file systems a listing
    * of the directory costs as much as one file, so one listing is used for all files for a while.
    */
   private def stamp(name: String): Option[(Long, Long)] =
-    try if (files.local) files.stamp(name) else listing().get(name)
+    try if (files.local) files.stamp(name) else listing.now().get(name)
     catch {
       case NonFatal(e) =>
         FailOpen.warnOnce(
@@ -144,16 +153,6 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
         )
         None
     }
-
-  private def listing(): Map[String, (Long, Long)] = {
-    val now = System.nanoTime() / 1000000L
-    if (listedAt == Long.MinValue || now - listedAt > checkMillis) {
-      listedAt = now
-      listed = Map.empty
-      listed = files.list()
-    }
-    listed
-  }
 
   /**
    * Reads a table, and returns it with the stamp of the file that was read. If the file is replaced after its length
