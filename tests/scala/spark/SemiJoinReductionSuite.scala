@@ -1,8 +1,10 @@
 package org.apache.spark.sql.dovetail
 
+import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Join}
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
+import org.apache.spark.sql.functions._
 
 /**
  * Groupings that are joined with a restricted table are computed only for its keys, if that pays off, and never if the
@@ -124,6 +126,16 @@ class SemiJoinReductionSuite extends DovetailSuite with SuiteTables {
       )
     )
       assert(reductions(random) == 0, optimized(random))
+  }
+
+  test("not beside an observed input: a grouping without rows would end the query before its metrics") {
+    val few     = "SELECT item AS i, sum(qty) AS n FROM sale GROUP BY item"
+    val some    = spark.table("part").where("brand = 3")
+    def joined(sale: DataFrame) = sale.join(spark.sql(few), col("item") === col("i")).join(some.select("item", "code"), "item")
+    def semis(frame: DataFrame) =
+      frame.queryExecution.optimizedPlan.collect { case j: Join if j.joinType == LeftSemi => j }.size
+    assert(semis(joined(spark.table("sale").select("item", "id"))) == 1)
+    assert(semis(joined(spark.table("sale").select("item", "id").observe("seen", count(lit(1))))) == 0)
   }
 
   test("not by a table that is small on disk, and may take more memory than a broadcast has") {

@@ -54,20 +54,24 @@ object Preparation {
 
   /** The plan after those of Spark's rules for scans that `runs` selects and the user has not excluded. */
   private def early(session: SparkSession, plan: LogicalPlan)(runs: Rule[LogicalPlan] => Boolean): LogicalPlan =
+    scanRules(session, plan).filter(runs).foldLeft(plan)((p, rule) => rule(p))
+
+  /** Spark's rules for scans, without those that the user has excluded. */
+  def scanRules(session: SparkSession, plan: LogicalPlan): Seq[Rule[LogicalPlan]] =
     session.sessionState.optimizer match {
       case optimizer: SparkOptimizer =>
         val excluded =
           plan.conf.optimizerExcludedRules.toSeq.flatMap(_.split(',')).map(_.trim).toSet -- optimizer.nonExcludableRules
-        optimizer.earlyScanPushDownRules.filter(rule => !excluded(rule.ruleName) && runs(rule))
-          .foldLeft(plan)((p, rule) => rule(p))
-      case _ => plan
+        optimizer.earlyScanPushDownRules.filterNot(rule => excluded(rule.ruleName))
+      case _ => Nil
     }
 
   /** Whether the rule builds writes. */
   private def builds(rule: Rule[LogicalPlan]): Boolean = (rule eq V1Writes) || (rule eq V2Writes)
 
-  /** Whether the rule moves expressions on VARIANT values into scans. Spark 3.5 and 4.0 do not have it. */
-  private def extracts(rule: Rule[LogicalPlan]): Boolean = rule.ruleName.endsWith(".PushVariantIntoScan")
+  /** Whether the rule moves expressions on VARIANT values into scans. Spark 3.5 and 4.0 have none. */
+  private def extracts(rule: Rule[LogicalPlan]): Boolean =
+    rule.ruleName.endsWith(".PushVariantIntoScan") || VariantExtraction.isIt(rule)
 
   /**
    * Whether the rule computes predicates on the partitions of a table. If Dovetail's plan is not used, Spark computes

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
 
+import dovetail.kernel.cost.CostModel
 import dovetail.kernel.enumerate.{ReducerRules, Search}
 import dovetail.kernel.graph.JoinGraph
 import dovetail.kernel.profile.Estimate
@@ -118,18 +119,27 @@ final class GroupOrdering(
         if (exposed.isDefined) WrittenOrder(group, optimized, marks = false) else rebuilt.getOrElse(written)
     }
 
-  private def searchOf(graph: JoinGraph, share: Double, rules: ReducerRules): Search =
-    new Search(graph, planner.costs, planner.budget(share), planner.costsAsWritten, rules)
+  private def searchOf(graph: JoinGraph, share: Double, rules: ReducerRules, costs: CostModel): Search =
+    new Search(graph, costs, planner.budget(share), planner.costsAsWritten, rules)
 
   private def searched(ready: PreparedGroup, share: Double, notes: Vector[String]): Searched = {
-    val search = searchOf(ready.graph, share, ReducerFilters.rules(ready, planner, filters.items))
-    Searched(ready, search, choice(ready, search, notes ++ ready.known.note))
+    val rules                    = ReducerFilters.rules(ready, planner, filters.items)
+    def by(costs: CostModel)     = {
+      val search = searchOf(ready.graph, share, rules, costs)
+      Searched(ready, search, choice(ready, search, notes ++ ready.known.note))
+    }
+    val first    = by(planner.costs)
+    val decision = first.decision
+    val smaller  =
+      if (!decision.taken || decision.asked.nonEmpty) None
+      else new GroupBroadcasts(decision.outcome.best, planner.broadcastMemory).largest
+    smaller.flatMap(most => PlanningTime.orNoneEarly(by(planner.costsWithin(most)))).getOrElse(first)
   }
 
   /** The same again, if inputs on whose estimates the order depends could be counted. */
   private def counted(found: Searched, share: Double, notes: Vector[String], reduced: Set[Int]): Searched = {
     val counts = Trace.timed("estimate")(PlanningTime.orNoneEarly(
-      deciding.count(found.ready, found.decision, searchOf(_, share, ReducerRules.none))
+      deciding.count(found.ready, found.decision, searchOf(_, share, ReducerRules.none, planner.costs))
     ).getOrElse(Vector.empty))
     if (counts.isEmpty) found
     else searched(Trace.timed("estimate")(preparation.again(found.ready, reduced)), share, notes ++ counts)

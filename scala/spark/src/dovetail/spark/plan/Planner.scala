@@ -175,6 +175,9 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** Prices what Dovetail can have Spark do, including broadcasts of Dovetail's choice (`JoinChoice`). */
   val costs: CostModel = costModel(staticBytes)
 
+  /** The same without broadcasts that may take more than this number of bytes of memory. */
+  def costsWithin(memory: Double): CostModel = costModel(staticBytes, memory)
+
   def basis: DecisionBasis = new DecisionBasis(minGain, broadcastThreshold, broadcastMemory, costs.name)
 
   /** Prices the written order as Spark executes it by itself. */
@@ -183,7 +186,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   private def staticBytes: Double =
     if (DovetailConf.BroadcastEnabled.get(conf)) math.max(0L, broadcastThreshold).toDouble else 0.0
 
-  private def costModel(staticBytes: Double): CostModel = DovetailConf.CostModel.get(conf) match {
+  private def costModel(staticBytes: Double, memory: Double = Double.PositiveInfinity): CostModel = DovetailConf.CostModel.get(conf) match {
     case "cardWeight" => new CardWeightCosts(DovetailConf.CardWeight.get(conf))
     case model        =>
       val weight = DovetailConf.CardWeight
@@ -192,7 +195,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
         s"${weight.key} is set but not used: it belongs to the cost model 'cardWeight', but " +
           s"${DovetailConf.CostModel.key} is '$model'."
       )
-      new PhysicalCosts(constants, facts.copy(staticBytes = staticBytes))
+      new PhysicalCosts(constants, facts.copy(staticBytes = staticBytes, staticMemory = math.min(facts.staticMemory, memory)))
   }
 
   /** Whether Spark refuses the plan. */

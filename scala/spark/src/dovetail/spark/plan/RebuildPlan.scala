@@ -42,26 +42,13 @@ final class RebuildPlan(
   /** The plan of a search result, with its broadcasts. */
   def apply(tree: JoinTree): LogicalPlan = {
     val joins = tree.joins.map(j => j.relations.toSet -> j).toMap
-    // Spark broadcasts by itself what it can run in no other way
-    def side(j: JoinTree.Join) = if (j.operator.exists(_.copies)) None else JoinChoice.side(j.method)
-    val broadcasts             = together(tree.joins.flatMap(j => side(j).map(j -> _)))
+    val broadcasts             = new GroupBroadcasts(tree, memory).fitting
     val methods                = Methods(joins.get(_).flatMap(broadcasts.get), joins(_).memory > memory)
     val filters                = new ReducerFilters(leaves, predicates, links)(tree.reducers)
     val inputs                 = leaves.indices.toVector.map(i =>
       filters.getOrElse(i, Vector.empty).foldLeft(leaves(i))((input, filter) => Filter(filter, input))
     )
     rebuilt(tree.shape, inputs, methods)
-  }
-
-  /**
-   * The broadcasts that fit into memory together, the small ones first. Adaptive execution starts all broadcasts of a
-   * query at once, and a chain of joins holds all of their tables.
-   */
-  private def together(all: Vector[(JoinTree.Join, BuildSide)]): Map[JoinTree.Join, BuildSide] = {
-    def bytes(j: JoinTree.Join, side: BuildSide) = (if (side == BuildLeft) j.left else j.right).memory
-    val sized                                    = all.map { case (j, side) => (j, side, bytes(j, side)) }.sortBy(_._3)
-    val sums                                     = sized.map(_._3).scanLeft(0.0)(_ + _).tail
-    sized.zip(sums).collect { case ((j, side, _), sum) if sum <= memory => j -> side }.toMap
   }
 
   /** The plan of an order without broadcasts and reducers. */

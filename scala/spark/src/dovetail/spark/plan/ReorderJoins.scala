@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, COMMAND, EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, UnknownSettings}
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
-import org.apache.spark.sql.dovetail.group.{FragileColumns, GroupNames, JoinGroup, Preparation}
+import org.apache.spark.sql.dovetail.group.{FragileColumns, GroupNames, JoinGroup, Preparation, VariantExtraction}
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.log.QueryLog
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Movable, MovableCondition}
@@ -72,7 +72,7 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   )
 
   private def reordered(plan: LogicalPlan, scanned: LogicalPlan): LogicalPlan =
-    new SparkReordering(conf).needsAll(plan) match {
+    new SparkReordering(conf).needsAll(plan).orElse(VariantExtraction.failing(session, plan)) match {
       case Some(why) => Trace.record(_ => GroupReport.leftAlone(Vector.empty, why)); scanned
       case None      => allGroups(plan, scanned)
     }

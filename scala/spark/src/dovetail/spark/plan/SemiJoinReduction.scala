@@ -31,8 +31,10 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
 
   /** The leaves of a group with the semi joins that reduce them, and a sentence about each reduced leaf. */
   def apply(group: JoinGroup, predicates: JoinPredicates): (Vector[LogicalPlan], Vector[String]) =
-    if (group.marked || !group.distinct || !planner.reducesGroups || !group.leaves.exists(isGrouping))
-      (group.leaves, Vector.empty)
+    if (
+      group.marked || !group.distinct || !planner.reducesGroups || !group.leaves.exists(isGrouping) ||
+      group.leaves.exists(hasEffects)
+    ) (group.leaves, Vector.empty)
     else {
       val found = group.leaves.indices.toVector.map(best(group, predicates, _))
       (
@@ -51,6 +53,9 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
     all.filter(r => planner.pays(r.work)).sortBy(_.work.kept).headOption
   }
 
+  /** Whether adaptive execution must not drop the input when a reduced grouping has no rows. */
+  private def hasEffects(leaf: LogicalPlan): Boolean = RowPlaces.isObserved(leaf) || leaf.exists(FailingScan.runsProgram)
+
   private def hasRepeated(aggregate: Aggregate): Boolean = aggregate.collect(computed).exists(repeated)
 
   private def reduction(
@@ -66,7 +71,7 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
         for {
           (aggregate, key) <- grouping(leaves(leaf), column)
           table = leaves(other)
-          if leaves(leaf).deterministic && !aggregate.exists(FailingScan.runsProgram)
+          if leaves(leaf).deterministic
           if table.outputSet.contains(partner) && RereadInput(table) && !reducedBefore(aggregate, key, table)
           profile = statistics(table)
           columns = table.output.map(_.exprId.id)

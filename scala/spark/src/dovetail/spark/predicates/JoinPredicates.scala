@@ -5,6 +5,7 @@ import scala.collection.mutable
 import dovetail.kernel.graph.{EquivalenceClass, ForeignKeys, Forest, JoinPredicate, Member}
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, RelationProfile}
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types.IntegralType
 
 /**
  * The conjuncts of the inner joins and filters of a join group, sorted by the relations that they connect. The number
@@ -104,11 +105,20 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
     }
   }
 
+  /**
+   * Whether the canonical form of an expression may have another value: it sorts the operands of sums and products, and
+   * sums of floating-point numbers depend on their order.
+   */
+  private def reassociated(e: Expression): Boolean = e.exists {
+    case a @ (_: Add | _: Multiply) => !a.dataType.isInstanceOf[IntegralType]
+    case _                          => false
+  }
+
   /** The equality, if it can form a class: both sides have the same type and read one relation each. */
   private def equality(c: JoinCondition): Option[Equality] = (c.expression, c.equality) match {
     case (eq: EqualTo, Some(e)) if e.left.expression.dataType == e.right.expression.dataType =>
       (e.left.relations, e.right.relations) match {
-        case (Vector(a), Vector(b)) if !eq.references.exists(fragile.contains) =>
+        case (Vector(a), Vector(b)) if !eq.references.exists(fragile.contains) && !reassociated(eq) =>
           Some(Equality(eq, ClassMember(a, e.left.expression), ClassMember(b, e.right.expression)))
         case _ => None
       }
