@@ -89,7 +89,7 @@ test-python: $(READY) $(ARCHIVE) ## Python suite on the primary Spark line
 # marks of the tests that test-all adds on the primary line: other kinds of session or catalog, jars of other lines
 AROUND = connect or hive or lines or slow
 
-test-all: test test-lines test-around test-delta test-iceberg test-postgresql test-wheel test-recipes ## all tests on all Spark lines
+test-all: test test-lines test-around test-delta test-iceberg test-postgresql test-wheel test-recipes ## all tests
 	@echo "all tests passed on Spark $(LINES)"
 
 # tests that depend on Spark; the other tests of the benchmarks run on the primary line only
@@ -109,7 +109,7 @@ python-line-%: .build/jars .venv/%/ready
 	@echo "== Python on Spark $*"
 	.venv/$*/$(PYTEST) -m "not primary" $(EVERY_LINE)
 
-test-around: .build/jars .venv/$(PRIMARY)/ready $(ARCHIVE) ## Connect, a Hive metastore, wrong jars: on the primary Spark line
+test-around: .build/jars .venv/$(PRIMARY)/ready $(ARCHIVE) ## Connect, a Hive metastore, wrong jars: primary line
 	.venv/$(PRIMARY)/$(PYTEST) -m "$(AROUND)" tests/python
 
 # runs the tests of one mark on each line that has a release; arguments: the mark, which is also the column of
@@ -128,7 +128,7 @@ test-iceberg: .build/jars $(LINES:%=.venv/%/ready) ## tables of Iceberg on each 
 # the JDBC driver; it is the same for all lines, so project/lines.txt has no column for it
 POSTGRESQL_DRIVER = org.postgresql:postgresql:42.7.4
 
-test-postgresql: .build/jars $(LINES:%=.venv/%/ready) ## tables of a PostgreSQL on this machine, on each line; skipped without one
+test-postgresql: .build/jars $(LINES:%=.venv/%/ready) ## tables of a local PostgreSQL; skipped without one
 	@$(foreach line,$(LINES),echo "== postgresql on Spark $(line)"; DOVETAIL_POSTGRESQL=$(POSTGRESQL_DRIVER) \
 	  .venv/$(line)/$(PYTEST) -m postgresql tests/python/postgresql || exit 1;)
 
@@ -143,9 +143,10 @@ test-recipes: $(READY) ## the documentation's recipes for dbt and other programs
 	$(BIN)/pytest -q -m recipes tests/python/recipes
 
 # a small sample, because each query runs four times or more in each of four modes, and the target checks answers
-pairs: $(READY) ## a sample of TPC-H and TPC-DS at scale 0.1 under Spark, its CBO and Dovetail; fails if a query fails or an answer differs
+pairs: $(READY) ## a sample of TPC-H and TPC-DS in all modes; fails if a query fails or an answer differs
 	cd benchmarks && for suite in "tpch --every 4" "tpcds --every 13"; do \
-	  ../$(BIN)/python -m dovetail_bench.times --suite $$suite --scale 0.1 --dirty --results ../.build/pairs || exit 1; done
+	  ../$(BIN)/python -m dovetail_bench.times --suite $$suite --scale 0.1 --dirty \
+	    --results ../.build/pairs || exit 1; done
 
 figures: .venv/$(PRIMARY)/ready ## figures of README and docs, from benchmarks/results
 	cd benchmarks && ../$(BIN)/python -m dovetail_bench.figures

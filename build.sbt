@@ -130,7 +130,9 @@ lazy val bench = (project in file("benchmarks/jmh"))
     libraryDependencies += "org.apache.spark" %% "spark-sql" % SparkLine.primary.full,
     javaOptions ++= sparkOpens
   )
-  .dependsOn(Seq("kernel", "spark").map(p => LocalProject(p + SparkLine.primary.projectSuffix): ClasspathDep[ProjectReference]): _*)
+  .dependsOn(Seq("kernel", "spark").map { p =>
+    LocalProject(p + SparkLine.primary.projectSuffix): ClasspathDep[ProjectReference]
+  }: _*)
 
 /** The kernel's classes, which go into the published jar, so that users add one jar. */
 def kernelClasses(line: SparkLine) = Def.taskDyn {

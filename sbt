@@ -5,11 +5,15 @@ set -euo pipefail
 cd "$(dirname "$0")"
 version=$(sed -n 's/^sbt.version=//p' project/build.properties)
 launcher=.build/sbt-launch-$version.jar
-command -v java >/dev/null || { echo "dovetail: java not found. Install a JDK 17, e.g. 'apt-get install openjdk-17-jdk-headless' or 'brew install openjdk@17'." >&2; exit 1; }
+need() { echo "dovetail: $1 not found. Install $2 or '$3'." >&2; exit 1; }
+
+command -v java >/dev/null ||
+  need java "a JDK 17, e.g. 'apt-get install openjdk-17-jdk-headless'" "brew install openjdk@17"
 if command -v sbt >/dev/null; then exec sbt "$@"; fi
 if [ ! -s "$launcher" ]; then
-  command -v mvn >/dev/null || { echo "dovetail: neither sbt nor mvn found. Install one, e.g. 'apt-get install maven' or 'brew install sbt'." >&2; exit 1; }
+  command -v mvn >/dev/null || need "sbt or mvn" "one, e.g. 'apt-get install maven'" "brew install sbt"
   mvn -q -B dependency:copy -Dartifact=org.scala-sbt:sbt-launch:"$version" -DoutputDirectory=.build >&2
 fi
 # shellcheck disable=SC2046
-exec java $(tr '\n' ' ' <.jvmopts) -Dsbt.override.build.repos=true -Dsbt.repository.config=project/repositories -Dsbt.color=false -Dsbt.supershell=false -jar "$launcher" "$@"
+exec java $(tr '\n' ' ' <.jvmopts) -Dsbt.override.build.repos=true -Dsbt.repository.config=project/repositories \
+  -Dsbt.color=false -Dsbt.supershell=false -jar "$launcher" "$@"

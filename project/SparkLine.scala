@@ -42,7 +42,8 @@ object SparkLine {
 
   /** All rows, oldest line first. */
   val all: Seq[SparkLine] = {
-    val rows = IO.readLines(file(table)).filterNot(text => text.isEmpty || text.startsWith("#")).map(_.split(" +").toSeq)
+    val rows =
+      IO.readLines(file(table)).filterNot(text => text.isEmpty || text.startsWith("#")).map(_.split(" +").toSeq)
     rows.tail.map { cells =>
       require(cells.size == rows.head.size, s"$table: ${rows.head.size} columns are expected in ${cells.mkString(" ")}")
       val row = rows.head.zip(cells).toMap

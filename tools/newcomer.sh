@@ -18,7 +18,8 @@ step() { # arguments: a name, then the command
 }
 
 # three generated relations, so that no data has to be downloaded first
-query="SELECT count(*) FROM range(1000000) sale JOIN range(100000) item ON sale.id = item.id JOIN range(10) brand ON item.id = brand.id"
+query="SELECT count(*) FROM range(1000000) sale JOIN range(100000) item ON sale.id = item.id "
+query+="JOIN range(10) brand ON item.id = brand.id"
 
 step "git clone" git clone -q "$repository" "$home/dovetail"
 cd "$home/dovetail"

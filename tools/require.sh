@@ -5,16 +5,22 @@ python=${1:-python3}
 missing=0
 need() { echo "dovetail: $1 is missing. Install it: $2" >&2; missing=1; }
 
+jdk="apt-get install openjdk-17-jdk-headless, or brew install openjdk@17"
 version=$(java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1)
-if [ -z "$version" ]; then need "a JDK 17" "apt-get install openjdk-17-jdk-headless, or brew install openjdk@17"
-elif [ "$version" -lt 17 ]; then need "a JDK 17 (this is $version)" "apt-get install openjdk-17-jdk-headless, or brew install openjdk@17"
-elif ! command -v javac >/dev/null; then need "a JDK 17 (this is a JRE without javac)" "apt-get install openjdk-17-jdk-headless, or brew install openjdk@17"
+if [ -z "$version" ]; then need "a JDK 17" "$jdk"
+elif [ "$version" -lt 17 ]; then need "a JDK 17 (this is $version)" "$jdk"
+elif ! command -v javac >/dev/null; then need "a JDK 17 (this is a JRE without javac)" "$jdk"
 fi
 
-if ! command -v "$python" >/dev/null; then need "Python 3.10 or newer" "apt-get install python3 python3-venv, or brew install python@3.11"
-elif ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then need "Python 3.10 or newer (this is $("$python" -V 2>&1))" "apt-get install python3.11 python3.11-venv, or brew install python@3.11"
-elif ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then need "Python's venv module" "apt-get install python3-venv"
+python3="apt-get install python3.11 python3.11-venv, or brew install python@3.11"
+if ! command -v "$python" >/dev/null; then need "Python 3.10 or newer" "$python3"
+elif ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
+  need "Python 3.10 or newer (this is $("$python" -V 2>&1))" "$python3"
+elif ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
+  need "Python's venv module" "apt-get install python3-venv"
 fi
 
-if ! command -v sbt >/dev/null && ! command -v mvn >/dev/null; then need "Maven (or sbt)" "apt-get install maven, or brew install sbt"; fi
+if ! command -v sbt >/dev/null && ! command -v mvn >/dev/null; then
+  need "Maven (or sbt)" "apt-get install maven, or brew install sbt"
+fi
 exit $missing

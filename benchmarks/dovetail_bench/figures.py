@@ -122,7 +122,11 @@ def claims() -> str:
         for mode in modes
     }
     rows.append(
-        (f"best {CLAIMED_BEST} queries, mean", f"{CLAIMED_BEST_MEAN} times", *(f"{best[mode]:.1f} times" for mode in modes))
+        (
+            f"best {CLAIMED_BEST} queries, mean",
+            f"{CLAIMED_BEST_MEAN} times",
+            *(f"{best[mode]:.1f} times" for mode in modes),
+        )
     )
     header = ("faster than plain Spark", "claimed in 2017", *(times.titles[mode] for mode in modes))
     return markdown_table(header, rows)

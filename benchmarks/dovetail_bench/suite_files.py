@@ -39,7 +39,8 @@ _OF_FOLDERS = {
 
 _SEMICOLON = re.compile(r"(?<=[^\\]);")
 _JOINS = re.compile(
-    r"\bjoin\b|\blateral\b|\bexists\s*\(|\(\s*(?:select|with|values|from|table)\b|\bfrom\s+[\w.]+(?:\s+(?:as\s+)?\w+)?\s*,",
+    r"\bjoin\b|\blateral\b|\bexists\s*\(|\(\s*(?:select|with|values|from|table)\b|"
+    r"\bfrom\s+[\w.]+(?:\s+(?:as\s+)?\w+)?\s*,",
     re.IGNORECASE,
 )
 

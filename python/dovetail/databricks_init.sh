@@ -36,7 +36,8 @@ set_extension() { # read by the driver beside the cluster's own Spark configurat
 }
 
 [ -d "$jars" ] || without "no directory $jars: is this a Databricks runtime?"
-[ -r "$root$volume/$jar" ] || without "no readable file $root$volume/$jar: upload it, and let the cluster read the volume"
+[ -r "$root$volume/$jar" ] ||
+  without "no readable file $root$volume/$jar: upload it, and let the cluster read the volume"
 
 # one Dovetail on the class path, whatever an image or an older script left
 for other in "$jars"/dovetail-spark-*.jar; do

@@ -62,7 +62,7 @@ object Reducer {
  *                  relation
  * @param readable  pairs of relation and class: the relation can be read a second time for its member of the class
  * @param small     relations that can be read a second time and that the engine broadcasts by itself
- * @param tasks     number of tasks that read a readable relation; asked for candidates alone, because it may take a look
+ * @param tasks     number of tasks that read a readable relation; only asked for candidates, because it may take a look
  *                  at all files. Each task makes a filter of its own, and one task merges them.
  * @param most      maximum number of keys that a filter may have room for
  * @param forced    whether every allowed reducer is used, whatever it costs (for tests)

@@ -168,8 +168,8 @@ object ReducerCandidates {
   private val MostKept = 0.7
 
   /**
-   * Maximum bytes of all filters that one task merges to one, about three seconds of work. The number of tasks that make
-   * them is no estimate, so a filter never takes longer for this.
+   * Maximum bytes of all filters that one task merges to one, about three seconds of work. The number of tasks that
+   * make them is no estimate, so a filter never takes longer for this.
    */
   private val MostMerged = 256.0 * 1024 * 1024
 

@@ -8,10 +8,10 @@ import dovetail.kernel.size.CardinalityModel
  * How many keys a reducer has, and which share of the reduced relation's rows has one of them.
  *
  * The join of the reduced relation with the source, by the key alone, has as many rows per kept row as the source has
- * rows per key. So the share is the number of joined rows per row of the relation, divided by the rows per key. The keys
- * of a column are those of the rows of its relation that have partners in the rest of the source. They are estimated as
- * semi joins and not by the rows of the join: if every day of a year is joined with the seven days of its week, there
- * are seven times as many rows as days.
+ * rows per key. So the share is the number of joined rows per row of the relation, divided by the rows per key. The
+ * keys of a column are those of the rows of its relation that have partners in the rest of the source. They are
+ * estimated as semi joins and not by the rows of the join: if every day of a year is joined with the seven days of its
+ * week, there are seven times as many rows as days.
  *
  * @param by      relations of the source
  * @param columns columns of the key: class, and relation of the source

@@ -98,7 +98,8 @@ object DovetailConf {
       "to load and compile the readers, may wait longer: in total, 20 times this limit for each kind of reader. " +
       "Footers stay in memory for later queries, which continue where this one stopped. If only a part of a " +
       "table's footers was read, its rows are extrapolated. The default suffices for some hundred files on a local " +
-      "disk, or for one file each of a dozen tables on an object store, where a read takes about 50 ms. 0 uses only footers in memory."
+      "disk, or for one file each of a dozen tables on an object store, where a read takes about 50 ms. 0 uses only " +
+      "footers in memory."
   )
 
   val PlanningMaxMs: Setting[Long] = long(

@@ -144,7 +144,7 @@ object ListedFiles {
    */
   private val RecentNanos = TimeUnit.SECONDS.toNanos(30L)
 
-  /** Milliseconds that work after planning waits for a listing: a query's listing usually ends before the query does. */
+  /** Milliseconds that work after planning waits for a listing. It usually ends before the query does. */
   private val SoonMillis = 1000L
 
   private val listings =

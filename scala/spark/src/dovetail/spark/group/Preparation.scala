@@ -19,8 +19,8 @@ import org.apache.spark.sql.execution.datasources.v2.V2Writes
  * rewritten subqueries would hide columns from it. When Spark runs the same rules later, they find nothing left to do
  * in a plan that Dovetail changed, so their time does not count as Dovetail's. If the plan stays as it is, Spark runs
  * them again, with one exception: a connector may start work for each scan that it builds, so the scans of connectors
- * are built once and stay in the plan ([[Preparation.withScans]]). Rules that find nothing in this plan do not run early
- * ([[IdleRules]]). The last step tells copies of a subquery apart ([[SubqueryCopies]]).
+ * are built once and stay in the plan ([[Preparation.withScans]]). Rules that find nothing in this plan do not run
+ * early ([[IdleRules]]). The last step tells copies of a subquery apart ([[SubqueryCopies]]).
  *
  * Rules that build writes do not run early. A connector may bind a write to the scan of that moment, and if Dovetail's
  * plan is not used, Spark builds another scan for the same write. Nor does the rule run early that has a scan extract

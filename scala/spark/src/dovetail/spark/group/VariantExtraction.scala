@@ -19,7 +19,7 @@ object VariantExtraction {
     if (!Preparation.scanRules(session, plan).exists(isIt)) None
     else
       plan.collectWithSubqueries { case p => p.expressions.flatMap(_.collectFirst { case e if mayFail(e) => e }) }
-        .flatten.headOption.map(e => s"Spark may compute ${ExpressionText(e)} in a scan, where it may fail on some rows")
+        .flatten.headOption.map(e => s"Spark may compute ${ExpressionText(e)} in a scan, where it may fail")
 
   /** Whether this is the rule. */
   def isIt(rule: Rule[LogicalPlan]): Boolean = rule.ruleName.endsWith(RuleName)

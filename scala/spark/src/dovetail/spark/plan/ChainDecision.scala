@@ -182,7 +182,8 @@ object ChainDecision {
     private def differences: String = {
       val shown = news.sortBy { case (set, rows) => -QError(estimated(set), rows) }.take(Named).map {
         case (set, rows) =>
-          f"$rows%.0f rows of ${set.toVector.sorted.map(group.names).mkString(" and ")}, estimated ${estimated(set)}%.0f"
+          f"$rows%.0f rows of ${set.toVector.sorted.map(group.names).mkString(" and ")}, " +
+            f"estimated ${estimated(set)}%.0f"
       }
       (shown ++ (if (news.size > Named) Vector(s"${news.size - Named} more") else Vector.empty)).mkString(", ")
     }

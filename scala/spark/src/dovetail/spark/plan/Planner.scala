@@ -186,7 +186,8 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   private def staticBytes: Double =
     if (DovetailConf.BroadcastEnabled.get(conf)) math.max(0L, broadcastThreshold).toDouble else 0.0
 
-  private def costModel(staticBytes: Double, memory: Double = Double.PositiveInfinity): CostModel = DovetailConf.CostModel.get(conf) match {
+  private def costModel(staticBytes: Double, memory: Double = Double.PositiveInfinity): CostModel =
+    DovetailConf.CostModel.get(conf) match {
     case "cardWeight" => new CardWeightCosts(DovetailConf.CardWeight.get(conf))
     case model        =>
       val weight = DovetailConf.CardWeight
@@ -195,7 +196,8 @@ final class Planner(conf: SQLConf, session: SparkSession) {
         s"${weight.key} is set but not used: it belongs to the cost model 'cardWeight', but " +
           s"${DovetailConf.CostModel.key} is '$model'."
       )
-      new PhysicalCosts(constants, facts.copy(staticBytes = staticBytes, staticMemory = math.min(facts.staticMemory, memory)))
+      val limit = math.min(facts.staticMemory, memory)
+      new PhysicalCosts(constants, facts.copy(staticBytes = staticBytes, staticMemory = limit))
   }
 
   /** Whether Spark refuses the plan. */

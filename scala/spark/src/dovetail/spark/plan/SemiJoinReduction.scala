@@ -54,7 +54,8 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
   }
 
   /** Whether adaptive execution must not drop the input when a reduced grouping has no rows. */
-  private def hasEffects(leaf: LogicalPlan): Boolean = RowPlaces.isObserved(leaf) || leaf.exists(FailingScan.runsProgram)
+  private def hasEffects(leaf: LogicalPlan): Boolean =
+    RowPlaces.isObserved(leaf) || leaf.exists(FailingScan.runsProgram)
 
   private def hasRepeated(aggregate: Aggregate): Boolean = aggregate.collect(computed).exists(repeated)
 

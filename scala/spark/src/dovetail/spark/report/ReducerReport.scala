@@ -38,9 +38,9 @@ object ReducerReport {
 }
 
 /**
- * Adds to reports the share of rows that each Bloom filter let pass in a run. A filter is identified by the columns that
- * it looks up. Spark merges all filters on an input into one operator, which counts the rows that pass all of them. So
- * the share is known only if the Bloom filter is the only condition except checks for NULL.
+ * Adds to reports the share of rows that each Bloom filter let pass in a run. A filter is identified by the columns
+ * that it looks up. Spark merges all filters on an input into one operator, which counts the rows that pass all of
+ * them. So the share is known only if the Bloom filter is the only condition except checks for NULL.
  */
 object ActualReducers {
 

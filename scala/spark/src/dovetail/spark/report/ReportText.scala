@@ -59,8 +59,8 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
       case Vector(g) if reordered == 1     => s"reordered the joins: ${g.reason}."
       case Vector(g)                       => s"left the joins alone: ${g.reason}."
       case _ if reordered > 0              =>
-        s"reordered $reordered of ${groups.size} groups of joins: estimated cost ${percent(now, whole)} of the written " +
-          "orders'."
+        s"reordered $reordered of ${groups.size} groups of joins: estimated cost ${percent(now, whole)} of the " +
+          "written orders'."
       case _ if priced.isEmpty => s"left all ${groups.size} groups of joins alone."
       case _                   => s"kept the written order of all ${groups.size} groups of joins."
     }

@@ -121,7 +121,8 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
       case (_, Some((catalog, table))) =>
         if (statement.partition.nonEmpty || statement.groups.nonEmpty)
           throw NotAnalyzable(
-            s"${statement.name} is an Iceberg table, which Iceberg analyzes as a whole: leave out PARTITION and GROUPS.",
+            s"${statement.name} is an Iceberg table, which Iceberg analyzes as a whole: leave out PARTITION and " +
+              "GROUPS.",
             "name" -> statement.name
           )
         new AnalyzeIceberg(session, catalog, table).apply(statement.columns)

@@ -22,9 +22,10 @@ import org.apache.spark.sql.types.{BooleanType, DataType, DateType, NumericType,
 /**
  * Row counts in the session catalog (ANALYZE TABLE), and whether the data of their tables confirms them.
  *
- * A count is as old as the last ANALYZE, and any program may have added files since. So the count of a table that may be
- * broadcast has bounds only if all rows of the files were counted while the query is planned: files may be small because
- * their rows compress well. Any other count is an estimate: the search uses its value, and no broadcast depends on it.
+ * A count is as old as the last ANALYZE, and any program may have added files since. So the count of a table that may
+ * be broadcast has bounds only if all rows of the files were counted while the query is planned: files may be small
+ * because their rows compress well. Any other count is an estimate: the search uses its value, and no broadcast depends
+ * on it.
  *
  * @param counted rows of all files of a relation; None if not all of them were counted. It may read files.
  */

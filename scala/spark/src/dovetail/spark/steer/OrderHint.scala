@@ -83,10 +83,10 @@ object OrderHint {
           if (open > accepted.size + Superfluous) Left("it has more brackets than relations")
           else if (at < text.length && text(at) == '(') {
             at += 1; open += 1; val inner = joins(closing = true); open -= 1; at += 1; inner
-          } else
-            Left(
-              s"'${text.drop(at).takeWhile(c => !c.isWhitespace && c != ')')}' is not one of ${accepted.map(_.head).mkString(", ")}"
-            )
+          } else {
+            val name = text.drop(at).takeWhile(c => !c.isWhitespace && c != ')')
+            Left(s"'$name' is not one of ${accepted.map(_.head).mkString(", ")}")
+          }
       }
     }
 

@@ -206,10 +206,12 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
   private def among(value: Expression, list: Seq[Expression]): Expression =
     if (literals) In(value, sorted(list)) else In(value, Seq(named(Constant, value.dataType)))
 
-  private def sorted(es: Seq[Expression]): Seq[Expression] =
-    es.map { e => PlanningTime.check(); text(e) -> e }.sortBy(_._1).foldLeft(Vector.empty[(String, Expression)])((seen, e) =>
+  private def sorted(es: Seq[Expression]): Seq[Expression] = {
+    val texts = es.map { e => PlanningTime.check(); text(e) -> e }
+    texts.sortBy(_._1).foldLeft(Vector.empty[(String, Expression)])((seen, e) =>
       if (seen.lastOption.exists(_._1 == e._1)) seen else seen :+ e
     ).map(_._2)
+  }
 
   private def alternatives(e: Expression): Vector[Expression] = {
     val found                      = Vector.newBuilder[Expression]

@@ -73,8 +73,8 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
   }
 
   /**
-   * Gives the unpacked sketches of some parts of a table to `use`, one after the other, in one read of its file. Returns
-   * whether all could be read.
+   * Gives the unpacked sketches of some parts of a table to `use`, one after the other, in one read of its file.
+   * Returns whether all could be read.
    */
   def sketches(table: StoredTable, parts: Seq[TableFile.Part])(use: TableSketch => Unit): Boolean = {
     val replaced = () => !header(table.file).contains(table.header)
