@@ -22,7 +22,7 @@ ARCHIVE := .build/classes-$(PRIMARY).jsa
 BESIDE   = $(MAKE) --no-print-directory -j2
 TOGETHER = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
-.PHONY: help require demo demo-data jars test test-scala test-python test-all test-lines scala-lines test-around \
+.PHONY: help require demo demo-data jars test test-scala test-python test-all test-generated test-lines scala-lines test-around \
         test-delta test-iceberg test-postgresql test-wheel test-recipes pairs figures transcripts lint format generate \
         notebook wheel docs clean
 .SECONDARY:
@@ -80,8 +80,11 @@ test: ## the whole suite, Scala and Python beside each other, on the primary Spa
 	@$(BESIDE) $(TOGETHER) test-scala test-python
 	@echo "all tests passed on Spark $(PRIMARY)"
 
+# generated cases of the suites on the primary line; `make test-generated` and the other lines run more of them
+FEWER = DOVETAIL_TEST_QUERIES=60 DOVETAIL_TEST_CHAINS=40 DOVETAIL_GRAPHS=150 DOVETAIL_PLANS=300
+
 test-scala: | require ## kernel and Spark module on the primary Spark line
-	./sbt "all kernel$(SUFFIX)/test spark$(SUFFIX)/test"
+	$(FEWER) ./sbt "all kernel$(SUFFIX)/test spark$(SUFFIX)/test"
 
 test-python: $(READY) $(ARCHIVE) ## Python suite on the primary Spark line
 	.venv/$(PRIMARY)/$(PYTEST) -m "not ($(AROUND) or wheel or delta or iceberg or postgresql or recipes)" tests/python
@@ -89,7 +92,7 @@ test-python: $(READY) $(ARCHIVE) ## Python suite on the primary Spark line
 # marks of the tests that test-all adds on the primary line: other kinds of session or catalog, jars of other lines
 AROUND = connect or hive or lines or slow
 
-test-all: test test-lines test-around test-delta test-iceberg test-postgresql test-wheel test-recipes ## all tests
+test-all: test test-generated test-lines test-around test-delta test-iceberg test-postgresql test-wheel test-recipes ## all tests
 	@echo "all tests passed on Spark $(LINES)"
 
 # tests that depend on Spark; the other tests of the benchmarks run on the primary line only
@@ -97,6 +100,10 @@ EVERY_LINE = $(addprefix tests/python/,unit spark connect hive benchmarks/test_a
 
 # lines whose Python tests run; the Scala tests run on all other lines
 PYTHON_LINES ?= $(OTHERS)
+
+test-generated: $(READY) $(ARCHIVE) ## all generated cases of the Scala suites, all TPC-DS answers
+	./sbt kernel$(SUFFIX)/test "spark$(SUFFIX)/testOnly *DifferentialSuite *RunTimeOrderSuite"
+	DOVETAIL_ANSWERS_EVERY=1 .venv/$(PRIMARY)/$(PYTEST) tests/python/benchmarks/test_answers.py
 
 test-lines: .build/jars $(PYTHON_LINES:%=.venv/%/ready) ## rules, answers and Python on the other Spark lines
 	@$(BESIDE) $(TOGETHER) scala-lines $(PYTHON_LINES:%=python-line-%)

@@ -41,7 +41,8 @@ def shared(line: SparkLine, tests: String) = Seq(
   Compile / doc / sources            := Nil,
   Test / unmanagedSourceDirectories := Seq(root_ / "tests" / "scala" / tests),
   Test / fork                        := true,
-  Test / javaOptions ++= "-Xmx3g" +: sparkOpens,
+  // Spark's pages and broadcasts are humongous objects for the default collector
+  Test / javaOptions ++= Seq("-Xmx3g", "-XX:+UseParallelGC", "-XX:MetaspaceSize=256m") ++ sparkOpens,
   Test / baseDirectory               := root_,
   // Suites of one JVM share one Spark context.
   Test / testForkedParallel := false,

@@ -115,7 +115,7 @@ def run(options: argparse.Namespace) -> list[Verdict]:
         session = stack.enter_context(bench(options))
         prepared: dict[str, tuple[Dataset, Oracle | None]] = {}
         for suite in options.suite:
-            queries = load(suite, options.queries)
+            queries = load(suite, options.queries)[:: options.every]
             benchmark = FOLDERS[suite][1]
             if benchmark not in prepared:
                 data = dataset(benchmark, options.scale, options.data_dir)
@@ -175,6 +175,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m dovetail_bench.answers", description=lines[0])
     parser.add_argument("--suite", nargs="+", choices=FOLDERS, default=list(FOLDERS), help="query suites (all)")
     parser.add_argument("--queries", nargs="+", default=[], metavar="NAME", help="only these, of one suite")
+    parser.add_argument("--every", type=int, default=1, metavar="N", help="each N-th of them (1)")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES), help="ways to run Dovetail (all)")
     parser.add_argument("--duckdb", action="store_true", help="compare with DuckDB's answers too")
     report.add_options(parser)

@@ -238,6 +238,11 @@ def delta() -> str:
     return _lines("delta_planning", "summary")
 
 
+def random_orders() -> str:
+    """Seconds of random join orders, with Bloom filters and without."""
+    return _lines("order_robustness-tpcds-bare-sf1", "table")
+
+
 def _lines(command: str, part: str) -> str:
     """A table of a results file or, if there is no such file, how to measure it."""
     try:
@@ -282,6 +287,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "first-steps": first_steps,
     "delta": delta,
     "setting-gains": setting_gains,
+    "random-orders": random_orders,
     "sketches": sketches,
     "targets": targets,
     "sources": sources,

@@ -119,10 +119,10 @@ def _jar(spark: SparkSession, jar: str | Path | None) -> str:
         raise StatementError(
             f"jar={str(jar)!r} is not a file. dovetail.jar_path('{spark.version}') is the bundled one."
         )
-    name, line = Path(jar).name, line_of(spark.version).name
-    if name.startswith("dovetail-spark-") and not name.startswith(f"dovetail-spark-{line}_"):
+    name, line = Path(jar).name, line_of(spark.version)
+    if line.refuses(name):
         raise UnsupportedSparkError(
-            f"{name} is not for the running Spark line {line} (Spark {spark.version}). Leave jar out, or pass "
+            f"{name} is not for the running Spark line {line.name} (Spark {spark.version}). Leave jar out, or pass "
             f"dovetail.jar_path('{spark.version}')."
         )
     return str(Path(jar).resolve())

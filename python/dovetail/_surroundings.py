@@ -18,10 +18,9 @@ from dovetail._check import Check
 from dovetail._settings import PREFIX, STORE_PATH
 from dovetail.config import Config
 from dovetail.errors import ConfigError, DovetailError
-from dovetail.jars import EXTENSION, line_of, pyspark_version
+from dovetail.jars import EXTENSION, JAR_PREFIX, SparkLine, line_of, pyspark_version
 from dovetail.session import EXTENSIONS_KEY, SUBMITTED_JARS_KEYS
 
-JAR_PREFIX = "dovetail-spark-"
 PACKAGES_KEY = "spark.jars.packages"
 EXCLUDED_KEY = "spark.sql.optimizer.excludedRules"
 
@@ -69,12 +68,12 @@ def _extension_jar(conf: Conf) -> Check:
         names += sorted(file.name for file in (home / "jars").glob(f"{JAR_PREFIX}*.jar"))
     ours = [entry for entry in names if entry.startswith(JAR_PREFIX)]
     try:
-        line = line_of(pyspark_version()).name
+        line: SparkLine | None = line_of(pyspark_version())
     except DovetailError:
         line = None
-    wrong = [entry for entry in ours if line is not None and not entry.startswith(f"{JAR_PREFIX}{line}_")]
-    if wrong:
-        fix = f"replace it with the path that `dovetail jar-path` prints: the installed pyspark is Spark {line}"
+    wrong = [entry for entry in ours if line is not None and line.refuses(entry)]
+    if line is not None and wrong:
+        fix = f"replace it with the path that `dovetail jar-path` prints: the installed pyspark is Spark {line.name}"
         return Check(name, "failed", f"{wrong[0]} is for another Spark line", fix)
     named = EXTENSION in _launch.split_list(conf.get(EXTENSIONS_KEY))
     if named and not ours and "dovetail" not in (conf.get(PACKAGES_KEY) or ""):

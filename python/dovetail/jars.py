@@ -21,6 +21,9 @@ EXTENSION = "dovetail.DovetailExtensions"
 
 JARS = Path(__file__).resolve().parent / "jars"
 
+# What the file name of each jar begins with; the Spark line follows.
+JAR_PREFIX = "dovetail-spark-"
+
 # Distributions that contain a `pyspark` module, in the order in which their versions are tried if the module itself has
 # no version.
 _PYSPARK_DISTRIBUTIONS = ("pyspark", "databricks-connect", "pyspark-client")
@@ -52,7 +55,11 @@ class SparkLine:
     @property
     def jar_name(self) -> str:
         """File name of the jar of this line in this version of the package."""
-        return f"dovetail-spark-{self.name}_{self.scala_binary}-{__version__}.jar"
+        return f"{JAR_PREFIX}{self.name}_{self.scala_binary}-{__version__}.jar"
+
+    def refuses(self, file_name: str) -> bool:
+        """Whether a file is a Dovetail jar of another Spark line."""
+        return file_name.startswith(JAR_PREFIX) and not file_name.startswith(f"{JAR_PREFIX}{self.name}_")
 
 
 def parse_line(version: str) -> tuple[int, int]:

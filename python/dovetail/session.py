@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dovetail import _launch, _py4j, _sql
 from dovetail.config import Config
 from dovetail.errors import RemoteServerError, SessionRunningError, UnsupportedSparkError
-from dovetail.jars import EXTENSION, jar_path, line_of, parse_line, pyspark_version
+from dovetail.jars import EXTENSION, JAR_PREFIX, jar_path, line_of, parse_line, pyspark_version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -151,9 +151,9 @@ def _jar(options: dict[str, str]) -> str:
     version = pyspark_version()
     for entry in _launch.split_list(_found(options, JARS_KEY)):
         name = entry.rsplit("/", 1)[-1]
-        if name.startswith("dovetail-spark-") and name.endswith(".jar"):
+        if name.startswith(JAR_PREFIX) and name.endswith(".jar"):
             line = line_of(version)
-            if not name.startswith(f"dovetail-spark-{line.name}_"):
+            if line.refuses(name):
                 raise UnsupportedSparkError(
                     f"spark.jars already contains {entry}, which does not fit the running Spark line {line.name} "
                     f"(pyspark {version}). Remove it; enable() adds the right jar."

@@ -44,7 +44,7 @@ PROCESS_SECONDS = 240
 # The JVMs of the tests live for seconds or a few minutes. For them, the JVM's second compiler costs more than it saves:
 # without it, the tests of a session take little more than half of the CPU time. The compiled code does not fit into the
 # 48 MiB that such a JVM reserves for it, and the JVM would interpret the rest.
-_QUICK = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseParallelGC"
+_QUICK = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:MetaspaceSize=200m -XX:+UseParallelGC"
 
 # Classes of Spark that JVMs map instead of loading and verifying them one by one (tools/class_archive.py). A JVM with
 # another class path ignores the archive, and must not print a warning between the lines that a test reads.
@@ -104,6 +104,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         # a new JVM has enough other code to compile
         .config("spark.sql.codegen.wholeStage", "false")
         .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        # tiny queries: a hash table takes a page, a broadcast a block, and Spark removes old ones slowly
+        .config("spark.buffer.pageSize", "1m")
+        .config("spark.broadcast.blockSize", "64k")
+        .config("spark.broadcast.compress", "false")
+        .config("spark.shuffle.compress", "false")
+        .config("spark.cleaner.referenceTracking.blocking", "false")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.warehouse.dir", str(home / "warehouse"))
         .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home / 'derby'}")

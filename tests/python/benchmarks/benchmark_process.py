@@ -15,7 +15,12 @@ ROOT = Path(__file__).resolve().parents[3]
 
 # Small data needs few partitions and no generated code. Otherwise, they would take most of the time.
 SETTINGS = {"spark.sql.shuffle.partitions": "2", **tiny.QUERY}
-SMALL = ("--scale", "0.01", *(word for key, value in SETTINGS.items() for word in ("--conf", f"{key}={value}")))
+SMALL = (
+    "--scale",
+    "0.01",
+    *(word for key, value in SETTINGS.items() for word in ("--conf", f"{key}={value}")),
+    *(word for setting in tiny.session(1) for word in ("--conf", setting)),
+)
 
 
 def python(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -24,6 +24,7 @@ home = tempfile.mkdtemp()
 builder = (
     SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false")
     .config("spark.sql.shuffle.partitions", "2").config("spark.sql.warehouse.dir", home)
+    .config("spark.sql.codegen.wholeStage", "false").config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home}")
 )
 """

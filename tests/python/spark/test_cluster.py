@@ -34,7 +34,7 @@ QUERIES = [
 ]
 
 CLUSTER = """
-import json, sys
+import json, os, sys
 import dovetail
 from chispa import assert_df_equality
 from pyspark.sql import SparkSession
@@ -49,6 +49,7 @@ builder = (
     .config("spark.sql.shuffle.partitions", "2")
     .config("spark.sql.warehouse.dir", warehouse)
     # three young JVMs have enough to compile
+    .config("spark.executor.extraJavaOptions", os.environ["SPARK_SUBMIT_OPTS"])
     .config("spark.sql.codegen.wholeStage", "false")
     .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     .config("spark.scheduler.minRegisteredResourcesRatio", "1.0")

@@ -41,6 +41,7 @@ spark.range(7).coalesce(1).write.json("sevens.json")
 spark.stop()
 
 quiet = ["--master", "local[1]", "--conf", "spark.sql.shuffle.partitions=1"]
+quiet += ["--conf", "spark.sql.codegen.wholeStage=false", "--conf", "spark.sql.codegen.factoryMode=NO_CODEGEN"]
 query, typings = sys.argv[1], json.loads(sys.argv[2])
 Path("q.sql").write_text(query)
 found = {}

@@ -8,13 +8,23 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.plan.{GroupOrdering, PreparedGroup, ReorderJoins}
+import org.scalatest.BeforeAndAfterAll
 
 /**
  * Builds and runs every join order that the search could choose, not only the cheapest one, and checks that it returns
  * the rows of the query as written. The orders have all shapes, also bushy ones, without a cross product if one can be
  * avoided (Calcite's DphypJoinReorderTest does the same).
  */
-class EveryOrderSuite extends DovetailSuite {
+class EveryOrderSuite extends DovetailSuite with BeforeAndAfterAll {
+
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    RandomTables.create(spark, new Random(7L), scale = 2)
+  }
+
+  override def afterAll(): Unit =
+    try withTables(RandomTables.names: _*)(())
+    finally super.afterAll()
 
   private val queries: Seq[(String, String)] = Seq(
     "chain" -> "SELECT a.k, b.v, c.s, d.g FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t3 d ON c.v = d.v",
@@ -69,8 +79,7 @@ class EveryOrderSuite extends DovetailSuite {
 
   (queries ++ operators).foreach { case (name, sql) => test(name)(everyOrder(sql)) }
 
-  private def everyOrder(sql: String): Unit = withTables(RandomTables.names: _*) {
-    RandomTables.create(spark, new Random(7L), scale = 2)
+  private def everyOrder(sql: String): Unit = {
     val expected = dovetail(on = false)(answer(sql))
     var shapes   = Vector.empty[Shape]
     withRule(new Watching(_, group => shapes = EveryOrderSuite.orders(group)))(optimized(sql))

@@ -157,6 +157,33 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
     }
   }
 
+  test("an input that a hash join does not read, because its table is empty, is not counted") {
+    remembering() { _ =>
+      withConf("spark.sql.autoBroadcastJoinThreshold" -> "10485760") {
+        val none = "SELECT f.id, a.name, c.v FROM h_fact f JOIN h_a a ON f.a = a.k JOIN h_c c ON f.c = c.k WHERE " +
+          "f.id >= 100 AND c.v = 99"
+        assert(runs(none).isEmpty)
+        assert(recorded.get(Set("h_c")).contains(0L), recorded)
+        assert(recorded.keySet.forall(set => !set.contains("h_fact") || set == Set("h_fact", "h_a", "h_c")), recorded)
+        runs(none.replace("c.v = 99", "c.v = 1"))
+        assert(recorded.get(Set("h_fact")).contains(3900L), recorded)
+      }
+    }
+  }
+
+  test("a limit that Spark pushes down to an input is not the input's number of rows") {
+    remembering() { _ =>
+      withConf("spark.sql.autoBroadcastJoinThreshold" -> "10485760") {
+        val product = "SELECT /*+ DOVETAIL_ORDER('(a b) c') */ a.name, b.v, c.k FROM h_c c, h_a a, h_b b " +
+          "WHERE a.k = b.k AND c.v = 1"
+        runs(s"$product LIMIT 3")
+        assert(recorded.get(Set("h_c")).forall(_ == 5L), recorded)
+        runs(product)
+        assert(recorded.get(Set("h_c")).contains(5L), recorded)
+      }
+    }
+  }
+
   test("rows of data that has grown are scaled, without an upper bound; other data has no history") {
     remembering() { _ =>
       runs(star)

@@ -78,6 +78,21 @@ class PlanFormSuite extends DovetailSuite with BeforeAndAfterEach {
     }
   }
 
+  test("functions that differ in a switch have different texts") {
+    def text(condition: String): String = {
+      val plan = spark.sql(s"SELECT * FROM h_fact WHERE $condition").queryExecution.optimizedPlan
+      val form = new PlanForm(literals = true, nulls = true)
+      form.learn(0, plan)
+      form.input(plan)
+    }
+    withConf("spark.sql.ansi.enabled" -> "false") {
+      val parts = "split(CAST(id AS STRING), '1')"
+      assert(text(s"size($parts) < 3") != text(s"array_size($parts) < 3"))
+      assert(text("id + b > 3") != text("try_add(id, b) > 3"))
+      assert(text("id + b > 3") == text("id + b > 3"))
+    }
+  }
+
   test("unions of other columns are other inputs, and their columns are told apart") {
     val union = "SELECT b, c FROM h_fact UNION SELECT k, v FROM h_b"
     assert(text(union) == text(union))

@@ -414,7 +414,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
           val file  = directory.resolve(names(directory).find(_.endsWith(StoreFiles.Suffix)).get)
           val bytes = Files.readAllBytes(file)
           Files.write(file, bytes.updated(VersionByte, (TableFile.Version + 1).toByte))
-          Thread.sleep(StatisticsStore.CheckMillis + 100)
+          Thread.sleep(50L)
           assert(known("SELECT * FROM t").isEmpty && rowsOf("t") == 10)
           assert(Files.readAllBytes(file)(VersionByte) == TableFile.Version + 1, "a query leaves it alone")
           val notes = spark.sql("DOVETAIL ANALYZE TABLE t").head().getString(6)

@@ -25,6 +25,14 @@ class AlternativesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
+  test("relations with thousands of sets: the frequent ones stand for all") {
+    val random = new Random(6)
+    val rows   = Vector.fill(5000)(random.nextLong() & ((1L << 20) - 1) & random.nextLong())
+    val share  = Vector.fill(3)(counted(rows)).reduce(_ and _).share
+    val drawn  = Vector.fill(20000)(Vector.fill(3)(rows(random.nextInt(rows.size))).reduce(_ & _)).count(_ != 0L) / 20000.0
+    assert(math.abs(share - drawn) < 0.1, s"$share for $drawn")
+  }
+
   test("those that satisfy their own OR: the share under this condition") {
     val (a, b) = (Vector(1L, 2L, 0L, 0L), Vector(1L, 1L, 2L, 0L, 0L, 0L))
     // of the six combinations that satisfy both ORs, two are 1 with 1 and one is 2 with 2

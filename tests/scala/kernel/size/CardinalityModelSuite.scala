@@ -200,6 +200,7 @@ class CardinalityModelSuite extends AnyFunSuite {
     assert(cautious("D 5000; E 4000; F 1000; F.d:900=D.id:5000; F.e:800=E.id:4000") === 5000.0)
     // all rows of the large tables may belong to the few rows of A
     assert(cautious("A 10 upper=10; B 5000; C 5000; A.x:10=B.y:100; A.z:10=C.id:5000") === 5000.0)
+    assert(cautious("A 10/10000 upper=10; B 5000; A.id:10000=B.y:100") === 5000.0, "of a table that is larger, too")
   }
 
   test("NULLs join nothing: each member's share of values counts once") {

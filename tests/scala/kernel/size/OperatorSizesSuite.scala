@@ -18,14 +18,14 @@ class OperatorSizesSuite extends AnyFunSuite {
     ColumnProfile(ndv = Some(ndv), domain = Some(ndv), nulls = Some(nulls))
 
   /** Joins a left relation of 1000 rows and a right relation of 100 rows by one key. */
-  private def sizeOf(
+  private def modelOf(
       kind: JoinKind,
       left: ColumnProfile,
       right: ColumnProfile,
       selectivity: Double = 1.0,
       keys: Set[Set[Long]] = Set.empty,
       samples: (Option[RelationSample], Option[RelationSample]) = (None, None)
-  ): Estimate = {
+  ): CardinalityModel = {
     def relation(i: Int, rows: Double, unique: Set[Set[Long]], sample: Option[RelationSample]) =
       Relation(
         i,
@@ -53,8 +53,17 @@ class OperatorSizesSuite extends AnyFunSuite {
         "l.k = r.k"
       ))
     )
-    new CardinalityModel(graph).estimate(Array(0, 1))
+    new CardinalityModel(graph)
   }
+
+  private def sizeOf(
+      kind: JoinKind,
+      left: ColumnProfile,
+      right: ColumnProfile,
+      selectivity: Double = 1.0,
+      keys: Set[Set[Long]] = Set.empty,
+      samples: (Option[RelationSample], Option[RelationSample]) = (None, None)
+  ): Estimate = modelOf(kind, left, right, selectivity, keys, samples).estimate(Array(0, 1))
 
   test("the formulas") {
     // half of the 200 keys on the left have one of the 100 rows on the right
@@ -84,6 +93,12 @@ class OperatorSizesSuite extends AnyFunSuite {
     assert(math.abs(kept - 1000 * (1 - math.pow(0.5, 10))) < 1e-6)
     assert(sizeOf(Semi, column(10), column(10), selectivity = 0.0).value == 1.0, "at least one row, as everywhere")
     assert(sizeOf(LeftOuter, column(10), column(10), selectivity = 0.0).value == 1000)
+  }
+
+  test("a left outer join to what looks like a key adds few rows, unless nobody has counted its values") {
+    def cautious(right: ColumnProfile) = modelOf(LeftOuter, column(200), right).sizeOf(Array(0, 1), 2).cautious
+    assert(cautious(column(100)) == 1000.0)
+    assert(cautious(column(100).copy(uncounted = true)) == 1000.0 * 100)
   }
 
   test("upper bounds: a left outer join to a certain key adds nothing, tests never do") {

@@ -35,7 +35,12 @@ abstract class DovetailSuite extends AnyFunSuite with BeforeAndAfterAll {
     finally before.foreach { case (key, value) => value.fold(spark.conf.unset(key))(spark.conf.set(key, _)) }
   }
 
-  protected def dovetail[A](on: Boolean)(body: => A): A = withConf(DovetailConf.Enabled.key -> on.toString)(body)
+  /** Runs `body` with Dovetail or without it. Spark's own plans are not checked: that is what Spark's tests do. */
+  protected def dovetail[A](on: Boolean)(body: => A): A =
+    if (on) withConf(DovetailConf.Enabled.key -> "true")(body)
+    else withConf(DovetailConf.Enabled.key -> "false", "spark.sql.planChangeValidation" -> "false")(
+      withoutIdempotenceCheck(body)
+    )
 
   /** Runs `body`, then drops the tables and views. */
   protected def withTables[A](names: String*)(body: => A): A =
@@ -81,9 +86,9 @@ abstract class DovetailSuite extends AnyFunSuite with BeforeAndAfterAll {
    * is seen once.
    */
   protected def withoutIdempotenceCheck[A](body: => A): A = {
-    System.clearProperty(TestSession.Testing)
+    val before = Option(System.clearProperty(TestSession.Testing))
     try body
-    finally { System.setProperty(TestSession.Testing, "true"); () }
+    finally before.foreach(System.setProperty(TestSession.Testing, _))
   }
 
   /** Runs `body` with `rule` in place of Dovetail's rule. */
@@ -165,6 +170,16 @@ object TestSession {
       // compilation would take most of the time of tiny queries
       .config("spark.sql.codegen.wholeStage", "false")
       .config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+      // tiny queries: a hash table takes a page, a broadcast a block, and Spark removes old ones slowly
+      .config("spark.buffer.pageSize", "1m")
+      .config("spark.broadcast.blockSize", "64k")
+      .config("spark.broadcast.compress", "false")
+      .config("spark.shuffle.compress", "false")
+      .config("spark.cleaner.referenceTracking.blocking", "false")
+      .config("spark.sql.ui.retainedExecutions", "100")
+      .config("spark.ui.retainedJobs", "100")
+      .config("spark.ui.retainedStages", "100")
+      .config("spark.ui.retainedTasks", "1000")
       .config("spark.sql.warehouse.dir", directory.resolve("warehouse").toString)
       .config("spark.local.dir", directory.resolve("local").toString)
       .config("spark.ui.enabled", "false")

@@ -19,9 +19,18 @@ final class Alternatives private (private val shares: TreeMap[Long, Double]) {
 
   /** Combines each row of this relation with a row of another relation that is independent of it. */
   def and(other: Alternatives): Alternatives = {
-    val pairs = for ((a, p) <- shares.toVector; (b, q) <- other.shares.toVector) yield (a & b, p * q)
+    val pairs = for ((a, p) <- common; (b, q) <- other.common) yield (a & b, p * q)
     new Alternatives(Alternatives.added(pairs))
   }
+
+  /** The most frequent sets, as if the others were like them. */
+  private def common: Vector[(Long, Double)] =
+    if (shares.size <= Alternatives.MostSets) shares.toVector
+    else {
+      val most = shares.toVector.sortBy { case (set, p) => (-p, set) }.take(Alternatives.MostSets)
+      val sum  = most.map(_._2).sum
+      most.map { case (set, p) => set -> p / sum }
+    }
 
   /** Restricts the rows to those that satisfy at least one alternative. Keeps all rows if none does. */
   def satisfied: Alternatives = {
@@ -54,6 +63,12 @@ object Alternatives {
 
   // largest number of alternatives whose sets are enumerated: at most 256 sets
   private val Enumerated = 8
+
+  /**
+   * Maximum number of sets of a relation that are combined with those of another one: all that are enumerated. Rows of a
+   * sample may have thousands, and pairs of them would take seconds and gigabytes.
+   */
+  private val MostSets = 1 << Enumerated
 
   /** Creates the shares from counts of rows by their set of alternatives. */
   def counted(rows: Map[Long, Int]): Alternatives = {

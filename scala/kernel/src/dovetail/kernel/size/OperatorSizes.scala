@@ -3,7 +3,7 @@ package dovetail.kernel.size
 import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
-import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator, Words}
+import dovetail.kernel.graph.{ForeignKeys, JoinGraph, JoinKind, Member, Operator, Words}
 import dovetail.kernel.profile.{Assumptions, Estimate}
 
 /**
@@ -45,6 +45,9 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     val keys: Double            = math.min(1.0, shareOfPairs(operator))
     val forward: Array[Partner] = operator.equalities.map { case (m, t) => partner(m, t) }.toArray
     val back: Array[Partner]    = operator.equalities.map { case (m, t) => partner(t, m) }.toArray
+
+    /** The relation of the left side that the equalities read, if they read only one. */
+    val from: Option[Int] = Some(operator.equalities.map(_._1.relation).distinct).collect { case Vector(r) => r }
 
     // tested first: a set without the operator seldom contains this relation of the right side
     private val one = Words.first(Words.common(needs.words, right))
@@ -88,16 +91,19 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     val (l, r) = (sizeOf(leftSet), sizeOf(rightSet))
     val pairs  = math.min(l.rows * r.rows * j.keys * o.selectivity, Estimate.Ceiling)
     val alone  = Words.count(rightSet) == 1
-    val counts = alone && Words.count(leftSet) == 1 && !o.wideEquality
-    def counted(left: Array[Long], right: Array[Long], mirrored: Boolean) =
-      if (counts) samples.partnered(Words.first(left), Words.first(right), o, mirrored) else None
-    lazy val share = counted(leftSet, rightSet, mirrored = false)
-    def matched    = partnered(o, share, j.forward, l, r, pairs)
-    def matchedR   = partnered(o, counted(rightSet, leftSet, mirrored = true), j.back, r, l, pairs)
+    val counts = alone && !o.wideEquality
+    // other relations of the left side may change which rows of this one there are, but not whether these have partners
+    lazy val share = j.from.filter(_ => counts).flatMap(samples.partnered(_, Words.first(rightSet), o, mirrored = false))
+    def shareR     =
+      if (counts && Words.count(leftSet) == 1)
+        samples.partnered(Words.first(rightSet), Words.first(leftSet), o, mirrored = true)
+      else None
+    def matched  = partnered(o, share, j.forward, l, r, pairs)
+    def matchedR = partnered(o, shareR, j.back, r, l, pairs)
     o.kind match {
       case JoinKind.Semi => l.kept(matched)
       case JoinKind.Anti =>
-        def least = samples.leastAlone(Words.first(leftSet), Words.first(rightSet))
+        def least = samples.leastAlone(j.from.get, Words.first(rightSet))
         l.kept(JoinSize.antiShare(matched, share.fold(Assumptions.AntiJoinFloor)(_ => least)))
       case JoinKind.Existence => l
       case JoinKind.LeftOuter =>
@@ -196,7 +202,9 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
   /** The same, but counts are enough evidence. */
   private def likelyKey(o: Operator): Boolean =
     rightIsKey(o) || o.equalities.exists { case (_, m) =>
-      m.column.isLikeKey(profile(m).baseRows)
+      val rows = profile(m).baseRows
+      // an upper limit of the distinct values bounds no number of partners
+      m.column.isLikeKey(rows) && (!m.column.uncounted || ForeignKeys.isDense(m.column, rows))
     }
 }
 

@@ -39,7 +39,9 @@ final class SampleJoins(graph: JoinGraph) {
   private val groups              = mutable.HashMap.empty[(Int, Vector[Int]), KeyGroups]
   private val found               = mutable.HashMap.empty[(Int, Int, Vector[Int]), KeyMessage.Partners]
   private val messages            = mutable.HashMap.empty[Node, KeyMessage]
+  private var keptNumbers         = 0L
   private val sizes               = new mutable.LongMap[Double]
+  private val bounds              = new mutable.LongMap[Double]
   private val mixed               = new mutable.LongMap[Double]
 
   private val sampled = new SampledPieces(graph, samples)
@@ -108,16 +110,36 @@ final class SampleJoins(graph: JoinGraph) {
     else counted(arranged(set.toVector)) * (if (set.toVector.forall(samples(_).complete)) 1.0 else Lean)
 
   /**
-   * Rows that the join should not exceed. A count on complete samples is exact. Partial samples may be off by
-   * [[Doubt]]. They also miss joins with fewer rows than three divided by the chance to draw one of them (the rule of
-   * three: if none is seen in n draws, at most three in n exist, at 95 %). Rows that lay together tell no such number.
+   * Rows that the join should not exceed. A count on complete samples is exact if all predicates were tried on them and
+   * the join is acyclic; in a cyclic join, the equalities of the join tree alone give a bound. Partial samples may be
+   * off by [[Doubt]]. They also miss rows of a table of which fewer than three divided by the chance to draw one exist
+   * (the rule of three: if none is seen in n draws, at most three in n exist, at 95 %), each with all its partners.
+   * Rows that lay together tell no such number.
    */
   def cautiousRowsOf(set: RelSet): Double = {
-    val partial = set.toVector.filterNot(samples(_).complete)
-    if (partial.isEmpty) rowsOf(set)
+    val (complete, partial) = set.toVector.partition(samples(_).complete)
+    if (partial.isEmpty) if (set.size <= largest && complete.forall(isTried)) boundOf(set) else Estimate.Ceiling
     else if (partial.exists(samples(_).clustered)) Estimate.Ceiling
-    else math.min(Estimate.Ceiling, rowsOf(set) * Doubt + 3.0 * partial.map(1.0 / samples(_).fraction).product)
+    else {
+      val unseen = 3.0 * partial.map(1.0 / samples(_).fraction).product * complete.map(partnersIn(_, set)).product
+      math.min(Estimate.Ceiling, rowsOf(set) * Doubt + unseen)
+    }
   }
+
+  /** Whether the relation's estimate is the number of its sample's rows: no predicate was left to formulas. */
+  private def isTried(relation: Int): Boolean = rows(relation) >= samples(relation).rows * (1.0 - Rounding)
+
+  /** Rows of complete samples that the equalities of a join tree leave. */
+  private def boundOf(set: RelSet): Double = {
+    val tree = arranged(set.toVector)
+    if (graph.classes.forall(apart(tree, _).size < 2)) rowsOf(set)
+    else bounds.getOrElseUpdate(set.bits, ofTrees(tree))
+  }
+
+  /** Maximum rows of a complete sample with one key by which other relations of the set meet it. */
+  private def partnersIn(relation: Int, set: RelSet): Double =
+    classesOf(relation).filter(c => graph.classes(c).relations.exists(r => r != relation && set.contains(r)))
+      .flatMap(degree(relation, _)).reduceOption(_ min _).getOrElse(math.max(1.0, samples(relation).rows.toDouble))
 
   /** Maximum rows with one key of a class, if the relation's sample is the whole table. */
   def degree(relation: Int, of: Int): Option[Double] =
@@ -219,12 +241,11 @@ final class SampleJoins(graph: JoinGraph) {
     tree.toVector
   }
 
-  private def counted(tree: Vector[Edge]): Double = {
-    val trees = tree.filter(_.parent == NoParent).map { root =>
-      total(weighted(rooted(tree, root.relation))) * rows(root.relation) / samples(root.relation).rows
-    }
-    math.min(trees.product * unenforced(tree), Estimate.Ceiling)
-  }
+  private def counted(tree: Vector[Edge]): Double = math.min(ofTrees(tree) * unenforced(tree), Estimate.Ceiling)
+
+  private def ofTrees(tree: Vector[Edge]): Double = tree.filter(_.parent == NoParent).map { root =>
+    total(weighted(rooted(tree, root.relation))) * rows(root.relation) / samples(root.relation).rows
+  }.product
 
   /** The same tree with this relation as its root. */
   private def rooted(tree: Vector[Edge], root: Int): Node = {
@@ -241,9 +262,13 @@ final class SampleJoins(graph: JoinGraph) {
    * equalities.
    */
   private def unenforced(tree: Vector[Edge]): Double = graph.classes.map { c =>
-    val apart = tree.filter(e => c.relations.contains(e.relation) && !e.classes.contains(c.index)).map(_.relation)
-    apart.drop(1).map(meeting(tree, apart.head, _, c.index)).product
+    val pieces = apart(tree, c)
+    pieces.drop(1).map(meeting(tree, pieces.head, _, c.index)).product
   }.product
+
+  /** The first relation of each piece of the tree that has the class; the pieces are not connected by the class. */
+  private def apart(tree: Vector[Edge], c: EquivalenceClass): Vector[Int] =
+    tree.filter(e => c.relations.contains(e.relation) && !e.classes.contains(c.index)).map(_.relation)
 
   /**
    * Share of the combinations in which two relations have the same key. The keys that each relation has in the join by
@@ -285,7 +310,7 @@ final class SampleJoins(graph: JoinGraph) {
     val weights = new Array[Double](samples(node.relation).rows)
     java.util.Arrays.fill(weights, 1.0)
     node.children.foreach { child =>
-      val message  = messages.getOrElseUpdate(child, messageOf(child))
+      val message  = messages.getOrElse(child, kept(child, messageOf(child)))
       val partners = found.getOrElseUpdate(
         (node.relation, child.relation, child.classes),
         partnersOf(groupsOf(child), samples(node.relation))
@@ -293,6 +318,14 @@ final class SampleJoins(graph: JoinGraph) {
       message.multiply(weights, partners)
     }
     weights
+  }
+
+  /** Keeps a message. Each has some numbers per key of the whole sample, and a set may have thousands of messages. */
+  private def kept(node: Node, message: KeyMessage): KeyMessage = {
+    keptNumbers += groupsOf(node).numbers
+    if (keptNumbers > MostNumbers) { messages.clear(); keptNumbers = groupsOf(node).numbers.toLong }
+    messages(node) = message
+    message
   }
 
   private def partnersOf(keys: KeyGroups, parent: RelationSample): KeyMessage.Partners =
@@ -410,6 +443,12 @@ private[size] object SampleJoins {
    * relations was 19; 95 % were within 4.
    */
   val Doubt = 8.0
+
+  /** Keys of all messages that are kept, 16 to 32 bytes each: at most 32 MB. */
+  val MostNumbers = 1000000L
+
+  /** Relative error of a number of rows that a share of a sample was multiplied with. */
+  val Rounding = 1e-6
 
   /** Maximum number of rows visited for the sizes of one join group: some 50 milliseconds. */
   val MaxVisits = 1.5e7

@@ -69,7 +69,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     while (i < count) {
       val r = set(i)
       seen(r) = round
-      cautious = EqualityShare.cautiousRows(cautious, partners(inputs(r)))
+      cautious = cautiousRows(cautious, inputs(r), first = i == 0)
       largest = math.max(largest, inputs(r).mostRows)
       val pairs = inputs(r).rows * add(r)
       val share = predicateShare(r)
@@ -97,21 +97,26 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     set
   }
 
-  /** Rows of a relation per row joined before it, estimated cautiously: without the relation's own predicates. */
-  private def partners(input: JoinInput): Double = {
+  /**
+   * Rows after one more relation, estimated cautiously: without the relation's own predicates. If few rows meet many,
+   * all of the many may belong to these few, unless the relation has a key that looks unique.
+   */
+  private def cautiousRows(before: Double, input: JoinInput, first: Boolean): Double = {
     val keys   = input.keys
-    var most   = input.mostRows
+    var unique = false
     var domain = 0.0
     var k      = 0
     while (k < keys.length) {
       val key = keys(k)
       if (classes(key.classIndex).isOpen(round)) {
-        if (key.unique) most = 1.0
+        if (key.unique) unique = true
         else if (key.known) domain = math.max(domain, key.domain)
       }
       k += 1
     }
-    EqualityShare.partners(most, input.tableRows, domain)
+    val most = if (unique) 1.0 else input.mostRows
+    val rows = EqualityShare.cautiousRows(before, EqualityShare.partners(most, input.tableRows, domain))
+    if (first || unique) rows else math.max(rows, input.mostRows)
   }
 
   /**

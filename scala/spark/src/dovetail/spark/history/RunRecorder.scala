@@ -41,18 +41,21 @@ object RunRecorder {
    * @param tree    the chosen plan
    * @param planned rows of the relations, estimated from statistics alone
    * @param reduced relations that other inputs reduce, so that a run does not show their own row counts
+   * @param at      when the query was planned, in milliseconds of the system's clock: files that are newer were written
+   *                after that, and the query may not have read them
    */
   def identity(
       group: JoinGroup,
       forms: HistoryForms,
       tree: JoinTree,
       planned: Vector[Double],
-      reduced: Set[Int]
+      reduced: Set[Int],
+      at: Long
   ): Option[GroupIdentity] = if (group.leaves.size > HistoryForms.MostRelations) None
   else {
     val stamps    = new DataStamps
     val relations = group.leaves.indices.toVector.map { i =>
-      for (key <- forms.relations(i); data <- stamps(group.leaves(i)))
+      for (key <- forms.relations(i); data <- stamps(group.leaves(i)) if data.newest <= at)
         yield GroupIdentity.OfRelation(key, HistoryForms.tables(group.leaves(i)), data)
     }
     val all  = group.leaves.indices.toSet
@@ -117,7 +120,8 @@ object RunRecorder {
   ): HistoryEntry = {
     val number    = whole.order.zipWithIndex.toMap
     val relations = whole.order.map(id.relations(_).get)
-    val sets      = complete(g, id).map { case (set, rows) =>
+    val counted   = complete(g, id)
+    val sets      = counted.map { case (set, rows) =>
       set.map(number) -> GroupRuns.OfSet(id.sets(set).key, rows, id.sets(set).estimated)
     }
     val millis = run.query.nanos.fold(0L)(TimeUnit.NANOSECONDS.toMillis(_))
@@ -130,8 +134,9 @@ object RunRecorder {
       whole.key,
       relations,
       known.fold(Map.empty[Set[Int], GroupRuns.OfSet])(_.sets) ++ sets,
-      // if not all rows were read, or the order changed at run time, the time is not that of the planned order
-      if (g.changedAtRun || run.stops) orders else MeasuredOrder.added(orders, order),
+      // if not all rows were read and counted, or the order changed at run time, the order's cost is not known
+      if (g.changedAtRun || run.stops || !counted.exists(_._1.size == whole.order.size)) orders
+      else MeasuredOrder.added(orders, order),
       known.fold(0)(_.runs) + 1,
       at
     )

@@ -112,8 +112,9 @@ final class GroupOrdering(
         val cuts     = PlanningTime.takeCuts()
         val decision = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
         val several  = group.leaves.size > 2
+        val at       = System.currentTimeMillis
         if (several || decision.taken || notes.nonEmpty || cuts.nonEmpty)
-          Trace.record(reported(ready, decision, reduced, _))
+          Trace.record(reported(ready, decision, reduced, at, _))
         if (several && planner.reordersAtRunTime && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)
         if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
         if (exposed.isDefined) WrittenOrder(group, optimized, marks = false) else rebuilt.getOrElse(written)
@@ -166,7 +167,13 @@ final class GroupOrdering(
     }
   }
 
-  private def reported(ready: PreparedGroup, decision: Decision, reduced: Set[Int], detailed: Boolean): GroupReport = {
+  private def reported(
+      ready: PreparedGroup,
+      decision: Decision,
+      reduced: Set[Int],
+      at: Long,
+      detailed: Boolean
+  ): GroupReport = {
     val inputs = GroupReport.InputLabels(ready.names.labels, ready.group.shape)
     val report = GroupReport.searched(ready.graph, ready.leaves, decision, planner.basis, inputs, detailed)
     if (detailed || !remembers) report
@@ -174,7 +181,7 @@ final class GroupOrdering(
       val tree    = if (decision.taken) decision.outcome.best else decision.outcome.original
       val planned = ready.estimated.relations.map(_.profile.rows.value)
       val fewer   = reduced ++ tree.reducers.map(_.reduced)
-      report.copy(identity = RunRecorder.identity(ready.group, ready.historyForms.value, tree, planned, fewer))
+      report.copy(identity = RunRecorder.identity(ready.group, ready.historyForms.value, tree, planned, fewer, at))
     }
   }
 

@@ -6,11 +6,15 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.expressions.{BloomFilterMightContain, DynamicPruning, Expression, ExprId}
+import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AQEShuffleReadExec, QueryStageExec}
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
+import org.apache.spark.sql.execution.command.DataWritingCommandExec
+import org.apache.spark.sql.execution.datasources.WriteFilesExec
+import org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec
 import org.apache.spark.sql.execution.exchange.{
   BroadcastExchangeLike,
   Exchange,
@@ -181,9 +185,12 @@ object ActualRows {
       columnsOf.indices.filter(i => columnsOf(i).exists(columns)).toSet
   }
 
-  /** Whether adaptive execution may have put this operator in place of a part of the plan that has no rows. */
+  /**
+   * Whether the rows of this operator may be fewer than those of the relation that it stands for: adaptive execution may
+   * have put it in place of a part of the plan that has no rows, or Spark has pushed a LIMIT of the query down to it.
+   */
   private def mayReplace(p: SparkPlan): Boolean = p match {
-    case _: LocalTableScanExec => true
+    case _: LocalTableScanExec | _: LimitExec => true
     // a class that Spark 3.5 does not have
     case _ => p.nodeName == "EmptyRelation"
   }
@@ -199,12 +206,40 @@ object ActualRows {
     case j: BroadcastNestedLoopJoinExec => drained && j.joinType.isInstanceOf[InnerLike]
     case _: CartesianProductExec        => false
     case t: TakeOrderedAndProjectExec   => drained && t.child.outputOrdering.isEmpty
+    case j: HashJoin if isStreamed(j, input) && needsBuilt(j) => drained && hasBuilt(j)
     case _: BaseJoinExec | _: FilterExec | _: ProjectExec | _: SortExec | _: WholeStageCodegenExec | _: InputAdapter |
         _: BaseAggregateExec | _: WindowExec | _: GenerateExec | _: ExpandExec | _: ColumnarToRowExec |
-        _: AQEShuffleReadExec | _: CoalesceExec => drained
+        _: AQEShuffleReadExec | _: CoalesceExec | _: DataWritingCommandExec | _: WriteFilesExec | _: V2TableWriteExec =>
+      drained
     // a join that Spark has moved below a union appears with the columns of the first branch alone
     case u: UnionExec => drained && !u.conf.getConfString(JoinsBelowUnions, "false").toBoolean
     case _            => false
+  }
+
+  private def isStreamed(j: HashJoin, input: Int): Boolean = (j.buildSide == BuildRight) == (input == 0)
+
+  /** Whether a hash join returns nothing without a hash table. It then reads no row of its streamed input. */
+  private def needsBuilt(j: HashJoin): Boolean = j.joinType match {
+    case _: InnerLike | LeftSemi => true
+    case _                       => nullAware(j)
+  }
+
+  private def nullAware(j: HashJoin): Boolean = j match {
+    case b: BroadcastHashJoinExec => b.isNullAwareAntiJoin
+    case _                        => false
+  }
+
+  /** Whether the hash table certainly had rows. Each task of a shuffled join has a table of its own. */
+  private def hasBuilt(j: HashJoin): Boolean = j match {
+    case b: BroadcastHashJoinExec => !b.isNullAwareAntiJoin && built(if (b.buildSide == BuildRight) b.right else b.left)
+    case _                        => false
+  }
+
+  private def built(plan: SparkPlan): Boolean = ExecutedPlan.operator(plan) match {
+    case a: InputAdapter          => built(a.child)
+    case r: ReusedExchangeExec    => built(r.child)
+    case e: BroadcastExchangeLike => e.metrics.get("numOutputRows").exists(_.value > 0L)
+    case _                        => false
   }
 
   /** Setting of Spark, from 4.2 on: a join with a union may become a union of joins. */

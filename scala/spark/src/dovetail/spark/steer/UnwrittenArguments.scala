@@ -13,19 +13,39 @@ private[steer] object UnwrittenArguments {
 
   /** Text of what is left out in an expression and below it; empty for most expressions. */
   def apply(e: Expression): String = e.collect {
-    case x if !isWritten(x) => s"\u0002${x.getClass.getSimpleName}(${arguments(x).mkString(", ")})"
+    case x if !isWritten(x)     => marked(x, arguments(x))
+    case x if switches(x).nonEmpty => marked(x, switches(x))
   }.mkString
 
-  private def isWritten(e: Expression): Boolean = e match {
-    case l: Literal                                                    => !l.dataType.isInstanceOf[ObjectType]
-    case _: Attribute | _: BinaryComparison | _: And | _: Or | _: Cast => true
-    // functions of users are told apart by their names; what they compute is not part of any text
-    case _: UserDefinedExpression => true
-    case _: NonSQLExpression      => false
-    case other                    => other.productIterator.forall(isShown)
+  private def marked(e: Expression, arguments: Iterator[String]): String =
+    s"\u0002${e.getClass.getSimpleName}(${arguments.mkString(", ")})"
+
+  /**
+   * Booleans and enumerations, which no text has: whether `size` of NULL is -1, whether NULLs are ignored, what happens
+   * on an overflow. Sessions and Spark lines with other defaults have the same text.
+   */
+  private def switches(e: Expression): Iterator[String] = e match {
+    case other if isPlain(other) => Iterator.empty
+    case other                   => other.productIterator.collect {
+        case b: Boolean           => b.toString
+        case v: Enumeration#Value => v.toString
+      }
   }
 
-  /** Whether an argument is part of the SQL text, or does not distinguish two expressions of one session. */
+  private def isPlain(e: Expression): Boolean = e match {
+    case _: Attribute | _: Literal | _: BinaryComparison | _: And | _: Or | _: Cast | _: UserDefinedExpression => true
+    case _                                                                                                     => false
+  }
+
+  private def isWritten(e: Expression): Boolean = e match {
+    case l: Literal => !l.dataType.isInstanceOf[ObjectType]
+    // functions of users are told apart by their names; what they compute is not part of any text
+    case other if isPlain(other) => true
+    case _: NonSQLExpression     => false
+    case other                   => other.productIterator.forall(isShown)
+  }
+
+  /** Whether an argument is part of the SQL text, or one of the [[switches]]. */
   private def isShown(argument: Any): Boolean = argument match {
     case _: Expression | _: Boolean | _: DataType | _: ExprId | None | Nil => true
     case _: Enumeration#Value                                              => true
