@@ -73,10 +73,18 @@ class Times:
         """How many times faster than plain Spark a query is."""
         return self.value(query, "spark", "seconds") / self.value(query, mode, "seconds")
 
+    def _same_plan(self, query: str, mode: str) -> bool:
+        """Whether the mode executed plain Spark's plan, if the results have the plans."""
+        ours, plain = (self.runs[query][m][0].get("plan") for m in (mode, "spark"))
+        return ours is not None and ours == plain
+
     def slower(self, mode: str) -> list[tuple[str, float, float, str]]:
-        """Queries slower than the target: name, Spark's seconds, Dovetail's seconds, whether the work was the same."""
+        """Queries slower than the target: name, Spark's seconds, Dovetail's seconds, whether the work was the same.
+
+        A query in which the mode executed plain Spark's plan is none of them: what differs is noise.
+        """
         found = []
-        for query in self.queries:
+        for query in (q for q in self.queries if not self._same_plan(q, mode)):
             plain, ours = (self.value(query, m, "seconds") for m in ("spark", mode))
             if ours > plain * SLOWER and ours > plain + SLOWER_SECONDS:
                 same = all(

@@ -94,7 +94,7 @@ class Refused(PySparkException):
 
 def test_only_an_unknown_statement_is_an_error_of_the_session() -> None:
     unknown: Any = Session(error=Refused("[PARSE_SYNTAX_ERROR] Syntax error at or near 'DOVETAIL'. SQLSTATE: 42601"))
-    with pytest.raises(NotEnabledError, match=r"rows\.tell, forget, save and load need\. Use the session that attach"):
+    with pytest.raises(NotEnabledError, match=r"rows\.tell, forget, save and load\. Use the session that attach"):
         _sql.statement_rows(unknown, "DOVETAIL HELP")
     wrong: Any = Session(error=Refused("[PARSE_SYNTAX_ERROR] Syntax error at or near 'x'.\nSELECT 'DOVETAIL' FRO x"))
     with pytest.raises(Refused):

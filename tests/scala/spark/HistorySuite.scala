@@ -164,7 +164,7 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
           "f.id >= 100 AND c.v = 99"
         assert(runs(none).isEmpty)
         assert(recorded.get(Set("h_c")).contains(0L), recorded)
-        assert(recorded.keySet.forall(set => !set.contains("h_fact") || set == Set("h_fact", "h_a", "h_c")), recorded)
+        assert(recorded.keySet.forall(set => !set.contains("h_fact") || set.contains("h_c")), recorded)
         runs(none.replace("c.v = 99", "c.v = 1"))
         assert(recorded.get(Set("h_fact")).contains(3900L), recorded)
       }

@@ -23,13 +23,15 @@ final class Alternatives private (private val shares: TreeMap[Long, Double]) {
     new Alternatives(Alternatives.added(pairs))
   }
 
-  /** The most frequent sets, as if the others were like them. */
+  /** The most frequent sets, and some of the others with the share of all others. */
   private def common: Vector[(Long, Double)] =
     if (shares.size <= Alternatives.MostSets) shares.toVector
     else {
-      val most = shares.toVector.sortBy { case (set, p) => (-p, set) }.take(Alternatives.MostSets)
-      val sum  = most.map(_._2).sum
-      most.map { case (set, p) => set -> p / sum }
+      val half            = Alternatives.MostSets / 2
+      val (most, others)  = shares.toVector.sortBy { case (set, p) => (-p, set * Alternatives.Scramble) }.splitAt(half)
+      val drawn           = others.sortBy(_._1 * Alternatives.Scramble).take(half)
+      def all(some: Vector[(Long, Double)]) = some.map(_._2).sum
+      most ++ drawn.map { case (set, p) => set -> p * all(others) / all(drawn) }
     }
 
   /** Restricts the rows to those that satisfy at least one alternative. Keeps all rows if none does. */
@@ -69,6 +71,9 @@ object Alternatives {
    * sample may have thousands, and pairs of them would take seconds and gigabytes.
    */
   private val MostSets = 1 << Enumerated
+
+  /** Orders sets of one share as if by chance (2^64 divided by the golden ratio): their own order is that of their bits. */
+  private val Scramble = 0x9e3779b97f4a7c15L
 
   /** Creates the shares from counts of rows by their set of alternatives. */
   def counted(rows: Map[Long, Int]): Alternatives = {

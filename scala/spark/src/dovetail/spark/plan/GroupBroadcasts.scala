@@ -10,9 +10,11 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
  * The search prices each broadcast alone. If its plan needs more memory, [[GroupOrdering]] searches again without the
  * broadcasts that do not fit, because a plan that loses one afterwards may cost many times what it was chosen for.
  *
- * @param memory bytes of memory that the broadcasts may take
+ * @param one bytes of memory that one broadcast may take
  */
-final class GroupBroadcasts(tree: JoinTree, memory: Double) {
+final class GroupBroadcasts(tree: JoinTree, one: Double) {
+  private val memory = one * GroupBroadcasts.Together
+
   private val chosen: Vector[(JoinTree.Join, BuildSide, Double)] = tree.joins.flatMap { j =>
     // Spark broadcasts by itself what it can run in no other way
     val side = if (j.operator.exists(_.copies)) None else JoinChoice.side(j.method)
@@ -21,7 +23,7 @@ final class GroupBroadcasts(tree: JoinTree, memory: Double) {
 
   private val fit: Vector[(JoinTree.Join, BuildSide, Double)] = {
     val sized = chosen.sortBy(_._3)
-    sized.zip(sized.map(_._3).scanLeft(0.0)(_ + _).tail).collect { case (one, sum) if sum <= memory => one }
+    sized.zip(sized.map(_._3).scanLeft(0.0)(_ + _).tail).collect { case (each, sum) if sum <= memory => each }
   }
 
   /** Those that fit together, the small ones first. */
@@ -30,4 +32,13 @@ final class GroupBroadcasts(tree: JoinTree, memory: Double) {
   /** Bytes of memory of the largest broadcast that fits, if some of them do not. */
   val largest: Option[Double] =
     if (fit.size == chosen.size) None else Some(fit.lastOption.fold(0.0)(_._3))
+}
+
+private object GroupBroadcasts {
+
+  /**
+   * Memory of all broadcasts of a group, in parts of what one may take: a fifth of the heap. One takes its maximum only
+   * if its estimate is wrong by far, and two of them seldom do so in one query.
+   */
+  val Together = 2.0
 }
