@@ -33,10 +33,10 @@ from dovetail_bench.queries import Query
 from dovetail_bench.random_tables import seeded
 from dovetail_bench.rounds import latin_square, read_files
 from dovetail_bench.session import STATISTICS, Bench, add_statistics_option, suite_bench
+from dovetail_bench.setting_gains import OFF, ON, VALUES
 
 ORDER = "spark.dovetail.reorder.order"
 FILTERS = "spark.dovetail.reducers.enabled"
-OFF, ON = VALUES = ("false", "true")
 
 # TPC-DS queries with a group of five or more relations: all kinds of inputs, one to three fact tables.
 QUERIES = ("q7", "q13", "q17", "q18", "q19", "q25", "q29", "q72", "q85", "q91")

@@ -10,8 +10,9 @@ from benchmark_process import SMALL, python
 
 from dovetail_bench import random_orders
 from dovetail_bench.metrics import Profile
-from dovetail_bench.order_robustness import OFF, ON, Spread, Tried, targets
+from dovetail_bench.order_robustness import Spread, Tried, targets
 from dovetail_bench.random_tables import seeded
+from dovetail_bench.setting_gains import OFF, ON
 
 
 def drawn(names: str, *connected: str) -> list[str]:

@@ -48,6 +48,14 @@ class PlanFormSuite extends DovetailSuite with BeforeAndAfterEach {
     found
   }
 
+  /** Text of a table with a condition, as Spark has optimized it. */
+  private def filtered(condition: String): String = {
+    val plan = optimized(s"SELECT * FROM h_fact WHERE $condition")
+    val form = new PlanForm(literals = true, nulls = true)
+    form.learn(0, plan)
+    form.input(plan)
+  }
+
   test("a filter above a window and the same filter below it are two inputs") {
     def ranked(inside: String) =
       s"SELECT *, row_number() OVER (PARTITION BY b ORDER BY id) AS rn FROM h_fact WHERE $inside"
@@ -58,12 +66,6 @@ class PlanFormSuite extends DovetailSuite with BeforeAndAfterEach {
   }
 
   test("what the SQL text of a function leaves out tells predicates apart") {
-    def text(condition: String): String = {
-      val plan = spark.sql(s"SELECT * FROM h_fact WHERE $condition").queryExecution.optimizedPlan
-      val form = new PlanForm(literals = true, nulls = true)
-      form.learn(0, plan)
-      form.input(plan)
-    }
     for (
       (one, other) <- Seq(
         "CAST(id AS STRING) LIKE ANY ('1%', '2%')"        -> "CAST(id AS STRING) LIKE ANY ('1%', '3%')",
@@ -72,24 +74,18 @@ class PlanFormSuite extends DovetailSuite with BeforeAndAfterEach {
         "parse_url(concat('http://a/', id), 'HOST') > ''" -> "parse_url(concat('http://a/', b), 'HOST') > ''"
       )
     ) {
-      assert(text(one) == text(one) && !PlanForm.isNameless(text(one)), one)
-      assert(text(one) != text(other), one)
-      assert(text(s"$one OR $other") != text(s"$one OR $one"), one)
+      assert(filtered(one) == filtered(one) && !PlanForm.isNameless(filtered(one)), one)
+      assert(filtered(one) != filtered(other), one)
+      assert(filtered(s"$one OR $other") != filtered(s"$one OR $one"), one)
     }
   }
 
   test("functions that differ in a switch have different texts") {
-    def text(condition: String): String = {
-      val plan = spark.sql(s"SELECT * FROM h_fact WHERE $condition").queryExecution.optimizedPlan
-      val form = new PlanForm(literals = true, nulls = true)
-      form.learn(0, plan)
-      form.input(plan)
-    }
     withConf("spark.sql.ansi.enabled" -> "false") {
       val parts = "split(CAST(id AS STRING), '1')"
-      assert(text(s"size($parts) < 3") != text(s"array_size($parts) < 3"))
-      assert(text("id + b > 3") != text("try_add(id, b) > 3"))
-      assert(text("id + b > 3") == text("id + b > 3"))
+      assert(filtered(s"size($parts) < 3") != filtered(s"array_size($parts) < 3"))
+      assert(filtered("id + b > 3") != filtered("try_add(id, b) > 3"))
+      assert(filtered("id + b > 3") == filtered("id + b > 3"))
     }
   }
 

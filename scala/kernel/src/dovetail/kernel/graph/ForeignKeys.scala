@@ -28,7 +28,7 @@ object ForeignKeys {
     if (!members.exists(_.column.uncounted)) members
     else members.map { m =>
       val met = for {
-        domain <- m.column.domain if m.column.uncounted && !isDense(m.column, profiles(m.relation).baseRows)
+        domain <- m.column.domain if !isCounted(m.column, profiles(m.relation).baseRows)
         held   <- members.filter(isKeyFor(m, _, profiles)).flatMap(valuesFor(m.column, _)).reduceOption(_ max _)
       } yield math.min(domain, held)
       met.fold(m)(d => m.copy(column = m.column.copy(domain = Some(d))))
@@ -45,8 +45,12 @@ object ForeignKeys {
   /**
    * Whether a column is a key whose values fill their range: the range has as many whole numbers as the table has rows.
    */
-  private[kernel] def isDense(column: ColumnProfile, rows: Double): Boolean =
+  private def isDense(column: ColumnProfile, rows: Double): Boolean =
     column.domain.contains(rows) && (for (low <- column.min; high <- column.max) yield high - low + 1.0).contains(rows)
+
+  /** Whether the distinct values of a column are more than an upper limit, which bounds no number of partners. */
+  private[kernel] def isCounted(column: ColumnProfile, rows: Double): Boolean =
+    !column.uncounted || isDense(column, rows)
 
   /** Number of a key's values that lie in the range of a column if they are spread evenly; at least one. */
   private def valuesFor(column: ColumnProfile, key: Member): Option[Double] = key.column.domain.map { values =>

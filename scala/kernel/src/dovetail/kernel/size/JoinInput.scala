@@ -69,8 +69,7 @@ private[size] object JoinInput {
   private def keyOf(graph: JoinGraph, relation: Int, tableRows: Double, classIndex: Int): JoinKey = {
     val of     = graph.classes(classIndex)
     val column = of.memberOf(relation).get.column
-    // an upper limit of the distinct values bounds no number of partners
-    val counted = !column.uncounted || ForeignKeys.isDense(column, tableRows)
+    val counted = ForeignKeys.isCounted(column, tableRows)
     JoinKey(
       classIndex,
       domain = math.max(1.0, column.domain.getOrElse(math.min(tableRows, of.domain(graph.relations)))),

@@ -203,8 +203,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
   private def likelyKey(o: Operator): Boolean =
     rightIsKey(o) || o.equalities.exists { case (_, m) =>
       val rows = profile(m).baseRows
-      // an upper limit of the distinct values bounds no number of partners
-      m.column.isLikeKey(rows) && (!m.column.uncounted || ForeignKeys.isDense(m.column, rows))
+      m.column.isLikeKey(rows) && ForeignKeys.isCounted(m.column, rows)
     }
 }
 

@@ -124,6 +124,11 @@ object Aside {
     sum
   }
 
+  /** Waits for a task, and returns or throws what it returns or throws. */
+  def result[A](task: FutureTask[A]): A =
+    try task.get
+    catch { case e: ExecutionException => throw e.getCause }
+
   /** Notes for explain that the place did not answer in time. */
   def cutOff(place: String): Unit = PlanningTime.cut(s"$place did not answer in time")
 

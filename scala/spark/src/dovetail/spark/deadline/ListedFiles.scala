@@ -60,16 +60,12 @@ object ListedFiles {
 
   private def once(listing: Listing, index: FileIndex, filters: Seq[Expression]): Seq[PartitionDirectory] = {
     val mine = new FutureTask[Seq[PartitionDirectory]](() => listing.kept.getOrElse(list(listing, index, filters)))
-    result(Option(underWay.putIfAbsent(listing, mine)).getOrElse {
+    Aside.result(Option(underWay.putIfAbsent(listing, mine)).getOrElse {
       try mine.run()
       finally underWay.remove(listing, mine)
       mine
     })
   }
-
-  private def result(task: FutureTask[Seq[PartitionDirectory]]): Seq[PartitionDirectory] =
-    try task.get
-    catch { case e: ExecutionException => throw e.getCause }
 
   /** The result of a listing that ends within a moment. */
   private def soon(task: FutureTask[Seq[PartitionDirectory]]): Option[Seq[PartitionDirectory]] =

@@ -56,7 +56,7 @@ final class PredicateSelectivity(
 
   /** Estimates an OR if the conditions of at least one relation could be tried on its sample; None otherwise. */
   private def byRows(e: Expression): Option[Double] = {
-    val alternatives = disjuncts(e).map(Conjuncts(_))
+    val alternatives = Disjuncts(e).map(Conjuncts(_))
     if (alternatives.size < 2 || alternatives.size > Alternatives.Most) None
     else {
       val found = relationsOf(e).map { r =>
@@ -91,18 +91,13 @@ final class PredicateSelectivity(
 
   /** The OR of the conditions on a relation, for each relation on which every alternative of an OR has a condition. */
   private def impliedLocally(e: Expression): Vector[Expression] = {
-    val alternatives = disjuncts(e).map(Conjuncts(_))
+    val alternatives = Disjuncts(e).map(Conjuncts(_))
     if (alternatives.size < 2) Vector.empty
     else
       relationsOf(e).flatMap { r =>
         val local = alternatives.map(_.filter(relationsOf(_) == Vector(r)))
         if (local.forall(_.nonEmpty)) Some(local.map(_.reduce(And(_, _))).reduce(Or(_, _))) else None
       }
-  }
-
-  private def disjuncts(e: Expression): Vector[Expression] = e match {
-    case Or(l, r) => disjuncts(l) ++ disjuncts(r)
-    case other    => Vector(other)
   }
 
   private def spanning(e: Expression): Double = e match {

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.stats
 
 import java.util.IdentityHashMap
-import java.util.concurrent.{ConcurrentHashMap, ExecutionException, FutureTask}
+import java.util.concurrent.{ConcurrentHashMap, FutureTask}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
@@ -138,11 +138,7 @@ object StoredTables {
   }
 
   /** A merge that runs now. */
-  final private class PartsMerge(val parts: Vector[Int], val task: FutureTask[Option[TableStatistics]]) {
-    def result: Option[TableStatistics] =
-      try task.get
-      catch { case e: ExecutionException => throw e.getCause }
-  }
+  final private class PartsMerge(val parts: Vector[Int], val task: FutureTask[Option[TableStatistics]])
 
   private val underWay = new ConcurrentHashMap[StoredTable, PartsMerge]
 
@@ -201,7 +197,7 @@ object StoredTables {
         finally underWay.remove(table, mine)
         mine
       }
-      if (running.parts == parts) running.result else None
+      if (running.parts == parts) Aside.result(running.task) else None
     }(_.statistics)
 
   private def merge(store: StatisticsStore, table: StoredTable, parts: Vector[Int]): Option[TableStatistics] = {

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans.ExistenceJoin
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.leaf.LeafNames
-import org.apache.spark.sql.dovetail.predicates.Conjuncts
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Disjuncts}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
 import org.apache.spark.sql.types.DataType
@@ -180,7 +180,7 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
   /** Chains of AND and OR are taken as a whole: a program may make one of a thousand parts. */
   private def normalized(e: Expression, name: Int => String): Expression = e match {
     case a: And => sorted(Conjuncts(a).map(normalized(_, name))).reduce(And(_, _))
-    case o: Or  => sorted(alternatives(o).map(normalized(_, name))).reduce(Or(_, _))
+    case o: Or  => sorted(Disjuncts(o).map(normalized(_, name))).reduce(Or(_, _))
     case other  => node(other.mapChildren(normalized(_, name)), name)
   }
 
@@ -211,16 +211,6 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     texts.sortBy(_._1).foldLeft(Vector.empty[(String, Expression)])((seen, e) =>
       if (seen.lastOption.exists(_._1 == e._1)) seen else seen :+ e
     ).map(_._2)
-  }
-
-  private def alternatives(e: Expression): Vector[Expression] = {
-    val found                      = Vector.newBuilder[Expression]
-    def add(part: Expression): Unit = part match {
-      case Or(l, r) => add(l); add(r)
-      case other    => found += other; ()
-    }
-    add(e)
-    found.result()
   }
 
   private def named(text: String, dataType: DataType, input: String = ""): Attribute =

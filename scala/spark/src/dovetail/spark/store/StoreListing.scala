@@ -33,7 +33,7 @@ final private[store] class StoreListing(files: StoreFiles, checkMillis: Long) {
     (older, task) match {
       case (Some(stamps), None)  => stamps
       case (Some(stamps), Some(t)) => if (mine) Aside.start("dovetail-store", t); soon(t).getOrElse(stamps)
-      case (None, Some(t))       => if (mine) t.run(); result(t)
+      case (None, Some(t))       => if (mine) t.run(); Aside.result(t)
       case (None, None)          => Map.empty
     }
   }
@@ -61,10 +61,6 @@ final private[store] class StoreListing(files: StoreFiles, checkMillis: Long) {
   private def soon(task: FutureTask[Stamps]): Option[Stamps] =
     try Some(task.get(StoreListing.WaitMillis, TimeUnit.MILLISECONDS))
     catch { case _: TimeoutException | _: ExecutionException => None }
-
-  private def result(task: FutureTask[Stamps]): Stamps =
-    try task.get
-    catch { case e: ExecutionException => throw e.getCause }
 
   private def millis: Long = System.nanoTime() / 1000000L
 }
