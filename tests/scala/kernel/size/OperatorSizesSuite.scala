@@ -17,15 +17,22 @@ class OperatorSizesSuite extends AnyFunSuite {
   private def column(ndv: Double, nulls: Double = 0.0) =
     ColumnProfile(ndv = Some(ndv), domain = Some(ndv), nulls = Some(nulls))
 
+  /** Sizes of the join of both relations. */
+  private class Sizes(model: CardinalityModel) {
+    def value: Double    = model.estimate(Array(0, 1)).value
+    def upper: Double    = model.estimate(Array(0, 1)).upper
+    def cautious: Double = model.sizeOf(Array(0, 1), 2).cautious
+  }
+
   /** Joins a left relation of 1000 rows and a right relation of 100 rows by one key. */
-  private def modelOf(
+  private def sizeOf(
       kind: JoinKind,
       left: ColumnProfile,
       right: ColumnProfile,
       selectivity: Double = 1.0,
       keys: Set[Set[Long]] = Set.empty,
       samples: (Option[RelationSample], Option[RelationSample]) = (None, None)
-  ): CardinalityModel = {
+  ): Sizes = {
     def relation(i: Int, rows: Double, unique: Set[Set[Long]], sample: Option[RelationSample]) =
       Relation(
         i,
@@ -53,17 +60,8 @@ class OperatorSizesSuite extends AnyFunSuite {
         "l.k = r.k"
       ))
     )
-    new CardinalityModel(graph)
+    new Sizes(new CardinalityModel(graph))
   }
-
-  private def sizeOf(
-      kind: JoinKind,
-      left: ColumnProfile,
-      right: ColumnProfile,
-      selectivity: Double = 1.0,
-      keys: Set[Set[Long]] = Set.empty,
-      samples: (Option[RelationSample], Option[RelationSample]) = (None, None)
-  ): Estimate = modelOf(kind, left, right, selectivity, keys, samples).estimate(Array(0, 1))
 
   test("the formulas") {
     // half of the 200 keys on the left have one of the 100 rows on the right
@@ -96,7 +94,7 @@ class OperatorSizesSuite extends AnyFunSuite {
   }
 
   test("a left outer join to what looks like a key adds few rows, unless nobody has counted its values") {
-    def cautious(right: ColumnProfile) = modelOf(LeftOuter, column(200), right).sizeOf(Array(0, 1), 2).cautious
+    def cautious(right: ColumnProfile) = sizeOf(LeftOuter, column(200), right).cautious
     assert(cautious(column(100)) == 1000.0)
     assert(cautious(column(100).copy(uncounted = true)) == 1000.0 * 100)
   }
