@@ -164,13 +164,13 @@ transcripts: $(READY) ## what a user types and sees, path by path, into tests/tr
 
 lint: .venv/$(PRIMARY)/ready ## formatters in check mode, ruff, mypy, import directions between packages
 	$(BIN)/python tools/floors.py
-	./sbt kernel$(SUFFIX)/scalafmtCheckAll spark$(SUFFIX)/scalafmtCheckAll bench/scalafmtCheckAll
+	./sbt kernel$(SUFFIX)/scalafmtCheckAll spark$(SUFFIX)/scalafmtCheckAll bench/scalafmtCheckAll scalafmtSbtCheck
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
 format: .venv/$(PRIMARY)/ready ## formats everything
-	./sbt kernel$(SUFFIX)/scalafmtAll spark$(SUFFIX)/scalafmtAll bench/scalafmtAll
+	./sbt kernel$(SUFFIX)/scalafmtAll spark$(SUFFIX)/scalafmtAll bench/scalafmtAll scalafmtSbt
 	$(BIN)/ruff check --fix . && $(BIN)/ruff format .
 
 generate: $(READY) ## Python Config and docs/reference/configs.md, from the registry of settings

@@ -38,12 +38,12 @@ def scalacStrict(scala: String): Seq[String] =
 
 def shared(line: SparkLine, tests: String) = Seq(
   scalacOptions ++= scalacStrict(line.scala),
-  Compile / doc / sources            := Nil,
+  Compile / doc / sources           := Nil,
   Test / unmanagedSourceDirectories := Seq(root_ / "tests" / "scala" / tests),
-  Test / fork                        := true,
+  Test / fork                       := true,
   // Spark's pages and broadcasts are humongous objects for the default collector
   Test / javaOptions ++= Seq("-Xmx3g", "-XX:+UseParallelGC", "-XX:MetaspaceSize=256m") ++ sparkOpens,
-  Test / baseDirectory               := root_,
+  Test / baseDirectory := root_,
   // Suites of one JVM share one Spark context.
   Test / testForkedParallel := false,
   Test / testOptions += Tests.Argument(TestFrameworks.ScalaTest, "-oDS"),
@@ -86,7 +86,7 @@ lazy val spark = SparkLine.all
         name             := "dovetail",
         moduleName       := s"dovetail-spark-${line.short}",
         buildInfoPackage := "org.apache.spark.sql.dovetail",
-        buildInfoKeys := Seq[BuildInfoKey](
+        buildInfoKeys    := Seq[BuildInfoKey](
           version,
           "sparkLine"  -> line.short,
           "sparkBuilt" -> line.full,
@@ -127,7 +127,7 @@ lazy val bench = (project in file("benchmarks/jmh"))
     scalaVersion   := SparkLine.primary.scala,
     publish / skip := true,
     // Spark's other dependencies bring a newer Scala library, as in Spark itself
-    allowUnsafeScalaLibUpgrade := true,
+    allowUnsafeScalaLibUpgrade                := true,
     libraryDependencies += "org.apache.spark" %% "spark-sql" % SparkLine.primary.full,
     javaOptions ++= sparkOpens
   )

@@ -1,7 +1,8 @@
 import sbt._
 import sbt.VirtualAxis
 
-/** One supported Spark line: a row of project/lines.txt, which explains the columns.
+/**
+ * One supported Spark line: a row of project/lines.txt, which explains the columns.
  *
  * The build makes a kernel project and a spark project for each row. `bundleJar` and `bundleJars` put their jars into
  * the Python package.

@@ -79,9 +79,9 @@ class HugePlansSuite extends DovetailSuite with SuiteTables {
   }
 
   test("a chain of hundreds of alternatives has one text, however it is written, within the time of planning") {
-    val plan     = spark.table("facts").queryExecution.analyzed
-    val a        = plan.output.find(_.name == "a").get
-    val all      = (0 until 600).map(i => EqualTo(a, Literal(i.toLong)))
+    val plan                      = spark.table("facts").queryExecution.analyzed
+    val a                         = plan.output.find(_.name == "a").get
+    val all                       = (0 until 600).map(i => EqualTo(a, Literal(i.toLong)))
     def text(es: Seq[Expression]) = withConf(DovetailConf.PlanningMaxMs.key -> "20000") {
       PlanningTime.ofItsOwn(spark.sessionState.conf) {
         val form = new PlanForm(literals = true, nulls = true)

@@ -97,8 +97,8 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     val made = Seq(4000, 12000, 14000, 20000).map { bytes =>
       withThreshold(bytes.toLong, off, DovetailConf.SampleFiles.key -> "false") {
         val (execution, trace) = traced(three)
-        val best          = trace.groups.flatMap(_.after)
-        val planned       = execution.optimizedPlan.collect { case j: Join if JoinDecision.broadcast(j).nonEmpty => j }.size
+        val best               = trace.groups.flatMap(_.after)
+        val planned = execution.optimizedPlan.collect { case j: Join if JoinDecision.broadcast(j).nonEmpty => j }.size
         assert(planned == best.flatMap(_.joins).count(_.method.startsWith("broadcast")), s"$bytes: $best")
         planned
       }

@@ -129,9 +129,10 @@ class SemiJoinReductionSuite extends DovetailSuite with SuiteTables {
   }
 
   test("not beside an observed input: a grouping without rows would end the query before its metrics") {
-    val few     = "SELECT item AS i, sum(qty) AS n FROM sale GROUP BY item"
-    val some    = spark.table("part").where("brand = 3")
-    def joined(sale: DataFrame) = sale.join(spark.sql(few), col("item") === col("i")).join(some.select("item", "code"), "item")
+    val few                     = "SELECT item AS i, sum(qty) AS n FROM sale GROUP BY item"
+    val some                    = spark.table("part").where("brand = 3")
+    def joined(sale: DataFrame) =
+      sale.join(spark.sql(few), col("item") === col("i")).join(some.select("item", "code"), "item")
     def semis(frame: DataFrame) =
       frame.queryExecution.optimizedPlan.collect { case j: Join if j.joinType == LeftSemi => j }.size
     assert(semis(joined(spark.table("sale").select("item", "id"))) == 1)

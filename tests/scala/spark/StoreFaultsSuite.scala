@@ -246,12 +246,15 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
-  test("a directory that takes long to list: the older listing answers, and what another session wrote is found later") {
+  test(
+    "a directory that takes long to list: the older listing answers, and what another session wrote is found later"
+  ) {
     withDirectory { d =>
       withConf(WatchedFileSystem.setting) {
         val directory = new HadoopPath(s"${WatchedFileSystem.Scheme}:$d")
-        val store     = new StatisticsStore(new StoreFiles(directory, spark.sessionState.newHadoopConf()), checkMillis = -1L)
-        def found     = store.find("file:/t").map(_.header.name)
+        val store     =
+          new StatisticsStore(new StoreFiles(directory, spark.sessionState.newHadoopConf()), checkMillis = -1L)
+        def found = store.find("file:/t").map(_.header.name)
         storeAt(d).write(StoreWriter.table("file:/t", "first", 1))
         assert(found.contains("first-1"))
         val listed = new CountDownLatch(1)
@@ -278,7 +281,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
       withConf(
         WatchedFileSystem.setting,
         DovetailConf.PlanningMaxMs.key -> "2000",
-        "spark.dovetail.store.path" -> s"${WatchedFileSystem.Scheme}:${d.resolve("store")}"
+        "spark.dovetail.store.path"    -> s"${WatchedFileSystem.Scheme}:${d.resolve("store")}"
       ) {
         withTables("p", "q") {
           spark.range(4000).selectExpr("id", "id % 4 AS part").write.partitionBy("part").saveAsTable("p")

@@ -29,7 +29,8 @@ class AlternativesSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     val random = new Random(6)
     val rows   = Vector.fill(5000)(random.nextLong() & ((1L << 20) - 1) & random.nextLong())
     val share  = Vector.fill(3)(counted(rows)).reduce(_ and _).share
-    val drawn  = Vector.fill(20000)(Vector.fill(3)(rows(random.nextInt(rows.size))).reduce(_ & _)).count(_ != 0L) / 20000.0
+    val drawn  =
+      Vector.fill(20000)(Vector.fill(3)(rows(random.nextInt(rows.size))).reduce(_ & _)).count(_ != 0L) / 20000.0
     assert(math.abs(share - drawn) < 0.1, s"$share for $drawn")
   }
 

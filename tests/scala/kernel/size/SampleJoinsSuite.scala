@@ -349,7 +349,9 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     assert(samples.rowsOf(RelSet(0, 1, 2)) < 20000.0 && samples.cautiousRowsOf(RelSet(0, 1, 2)) >= 20000.0)
   }
 
-  test("cautious rows: a row that was not drawn comes with all its partners, a predicate that was not tried has no count") {
+  test(
+    "cautious rows: a row that was not drawn comes with all its partners, a predicate that was not tried has no count"
+  ) {
     val many = Input(Vector(0), Vector.tabulate(4000)(i => Vector(Some(if (i < 40) 7L else 1000L + i))), share = 0.1)
     val busy = Input(Vector(0), Vector.fill(300)(Vector(Some(7L))))
     assert(new SampleJoins(graph(Vector(many, busy))).cautiousRowsOf(RelSet(0, 1)) >= 3 * 10 * 300)

@@ -27,9 +27,9 @@ final class Alternatives private (private val shares: TreeMap[Long, Double]) {
   private def common: Vector[(Long, Double)] =
     if (shares.size <= Alternatives.MostSets) shares.toVector
     else {
-      val half            = Alternatives.MostSets / 2
-      val (most, others)  = shares.toVector.sortBy { case (set, p) => (-p, set * Alternatives.Scramble) }.splitAt(half)
-      val drawn           = others.sortBy(_._1 * Alternatives.Scramble).take(half)
+      val half           = Alternatives.MostSets / 2
+      val (most, others) = shares.toVector.sortBy { case (set, p) => (-p, set * Alternatives.Scramble) }.splitAt(half)
+      val drawn          = others.sortBy(_._1 * Alternatives.Scramble).take(half)
       def all(some: Vector[(Long, Double)]) = some.map(_._2).sum
       most ++ drawn.map { case (set, p) => set -> p * all(others) / all(drawn) }
     }

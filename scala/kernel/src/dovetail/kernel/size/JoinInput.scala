@@ -67,8 +67,8 @@ private[size] object JoinInput {
   }
 
   private def keyOf(graph: JoinGraph, relation: Int, tableRows: Double, classIndex: Int): JoinKey = {
-    val of     = graph.classes(classIndex)
-    val column = of.memberOf(relation).get.column
+    val of      = graph.classes(classIndex)
+    val column  = of.memberOf(relation).get.column
     val counted = ForeignKeys.isCounted(column, tableRows)
     JoinKey(
       classIndex,

@@ -93,8 +93,9 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     val alone  = Words.count(rightSet) == 1
     val counts = alone && !o.wideEquality
     // other relations of the left side may change which rows of this one there are, but not whether these have partners
-    lazy val share = j.from.filter(_ => counts).flatMap(samples.partnered(_, Words.first(rightSet), o, mirrored = false))
-    def shareR     =
+    lazy val share =
+      j.from.filter(_ => counts).flatMap(samples.partnered(_, Words.first(rightSet), o, mirrored = false))
+    def shareR =
       if (counts && Words.count(leftSet) == 1)
         samples.partnered(Words.first(rightSet), Words.first(leftSet), o, mirrored = true)
       else None

@@ -124,8 +124,8 @@ final class GroupOrdering(
     new Search(graph, costs, planner.budget(share), planner.costsAsWritten, rules)
 
   private def searched(ready: PreparedGroup, share: Double, notes: Vector[String]): Searched = {
-    val rules                    = ReducerFilters.rules(ready, planner, filters.items)
-    def by(costs: CostModel)     = {
+    val rules                = ReducerFilters.rules(ready, planner, filters.items)
+    def by(costs: CostModel) = {
       val search = searchOf(ready.graph, share, rules, costs)
       Searched(ready, search, choice(ready, search, notes ++ ready.known.note))
     }

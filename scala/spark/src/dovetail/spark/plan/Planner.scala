@@ -188,17 +188,17 @@ final class Planner(conf: SQLConf, session: SparkSession) {
 
   private def costModel(staticBytes: Double, memory: Double = Double.PositiveInfinity): CostModel =
     DovetailConf.CostModel.get(conf) match {
-    case "cardWeight" => new CardWeightCosts(DovetailConf.CardWeight.get(conf))
-    case model        =>
-      val weight = DovetailConf.CardWeight
-      if (weight.get(conf) != weight.entry.defaultValue.get) FailOpen.warnOnce(
-        s"${weight.key} beside $model",
-        s"${weight.key} is set but not used: it belongs to the cost model 'cardWeight', but " +
-          s"${DovetailConf.CostModel.key} is '$model'."
-      )
-      val limit = math.min(facts.staticMemory, memory)
-      new PhysicalCosts(constants, facts.copy(staticBytes = staticBytes, staticMemory = limit))
-  }
+      case "cardWeight" => new CardWeightCosts(DovetailConf.CardWeight.get(conf))
+      case model        =>
+        val weight = DovetailConf.CardWeight
+        if (weight.get(conf) != weight.entry.defaultValue.get) FailOpen.warnOnce(
+          s"${weight.key} beside $model",
+          s"${weight.key} is set but not used: it belongs to the cost model 'cardWeight', but " +
+            s"${DovetailConf.CostModel.key} is '$model'."
+        )
+        val limit = math.min(facts.staticMemory, memory)
+        new PhysicalCosts(constants, facts.copy(staticBytes = staticBytes, staticMemory = limit))
+    }
 
   /** Whether Spark refuses the plan. */
   def refused(plan: LogicalPlan): Boolean = CrossProducts.refused(plan, conf)

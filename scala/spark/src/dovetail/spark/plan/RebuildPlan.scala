@@ -41,11 +41,11 @@ final class RebuildPlan(
 
   /** The plan of a search result, with its broadcasts. */
   def apply(tree: JoinTree): LogicalPlan = {
-    val joins = tree.joins.map(j => j.relations.toSet -> j).toMap
-    val broadcasts             = new GroupBroadcasts(tree, memory).fitting
-    val methods                = Methods(joins.get(_).flatMap(broadcasts.get), joins(_).memory > memory)
-    val filters                = new ReducerFilters(leaves, predicates, links)(tree.reducers)
-    val inputs                 = leaves.indices.toVector.map(i =>
+    val joins      = tree.joins.map(j => j.relations.toSet -> j).toMap
+    val broadcasts = new GroupBroadcasts(tree, memory).fitting
+    val methods    = Methods(joins.get(_).flatMap(broadcasts.get), joins(_).memory > memory)
+    val filters    = new ReducerFilters(leaves, predicates, links)(tree.reducers)
+    val inputs     = leaves.indices.toVector.map(i =>
       filters.getOrElse(i, Vector.empty).foldLeft(leaves(i))((input, filter) => Filter(filter, input))
     )
     rebuilt(tree.shape, inputs, methods)

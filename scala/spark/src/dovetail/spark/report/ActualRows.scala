@@ -203,9 +203,9 @@ object ActualRows {
     case e: ShuffleExchangeLike   => !e.outputPartitioning.isInstanceOf[RangePartitioning]
     case j: SortMergeJoinExec     => drained && readsAll(j.joinType, input)
     // a nested loop join that returns unmatched rows of the build side runs the other side twice
-    case j: BroadcastNestedLoopJoinExec => drained && j.joinType.isInstanceOf[InnerLike]
-    case _: CartesianProductExec        => false
-    case t: TakeOrderedAndProjectExec   => drained && t.child.outputOrdering.isEmpty
+    case j: BroadcastNestedLoopJoinExec                       => drained && j.joinType.isInstanceOf[InnerLike]
+    case _: CartesianProductExec                              => false
+    case t: TakeOrderedAndProjectExec                         => drained && t.child.outputOrdering.isEmpty
     case j: HashJoin if isStreamed(j, input) && needsBuilt(j) => drained && hasBuilt(j)
     case _: BaseJoinExec | _: FilterExec | _: ProjectExec | _: SortExec | _: WholeStageCodegenExec | _: InputAdapter |
         _: BaseAggregateExec | _: WindowExec | _: GenerateExec | _: ExpandExec | _: ColumnarToRowExec |

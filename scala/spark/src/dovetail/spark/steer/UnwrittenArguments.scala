@@ -13,7 +13,7 @@ private[steer] object UnwrittenArguments {
 
   /** Text of what is left out in an expression and below it; empty for most expressions. */
   def apply(e: Expression): String = e.collect {
-    case x if !isWritten(x)     => marked(x, arguments(x))
+    case x if !isWritten(x)        => marked(x, arguments(x))
     case x if switches(x).nonEmpty => marked(x, switches(x))
   }.mkString
 

@@ -31,10 +31,10 @@ final private[store] class StoreListing(files: StoreFiles, checkMillis: Long) {
       }
     }
     (older, task) match {
-      case (Some(stamps), None)  => stamps
+      case (Some(stamps), None)    => stamps
       case (Some(stamps), Some(t)) => if (mine) Aside.start("dovetail-store", t); soon(t).getOrElse(stamps)
-      case (None, Some(t))       => if (mine) t.run(); Aside.result(t)
-      case (None, None)          => Map.empty
+      case (None, Some(t))         => if (mine) t.run(); Aside.result(t)
+      case (None, None)            => Map.empty
     }
   }
 
