@@ -81,7 +81,7 @@ test: ## the whole suite, Scala and Python beside each other, on the primary Spa
 	@echo "all tests passed on Spark $(PRIMARY)"
 
 # generated cases of the suites on the primary line; `make test-generated` and the other lines run more of them
-FEWER = DOVETAIL_TEST_QUERIES=60 DOVETAIL_TEST_CHAINS=40 DOVETAIL_GRAPHS=150 DOVETAIL_PLANS=300
+FEWER = DOVETAIL_TEST_QUERIES=60 DOVETAIL_TEST_CHAINS=40 DOVETAIL_GRAPHS=150 DOVETAIL_PLANS=300 DOVETAIL_TEST_PLACES=2
 
 test-scala: | require ## kernel and Spark module on the primary Spark line
 	$(FEWER) ./sbt "all kernel$(SUFFIX)/test spark$(SUFFIX)/test"
@@ -102,7 +102,8 @@ EVERY_LINE = $(addprefix tests/python/,unit spark connect hive benchmarks/test_a
 PYTHON_LINES ?= $(OTHERS)
 
 test-generated: $(READY) $(ARCHIVE) ## all generated cases of the Scala suites, all TPC-DS answers
-	./sbt kernel$(SUFFIX)/test "spark$(SUFFIX)/testOnly *DifferentialSuite *RunTimeOrderSuite"
+	./sbt kernel$(SUFFIX)/test \
+	  "spark$(SUFFIX)/testOnly *DifferentialSuite *RunTimeOrderSuite *FunctionRegistrySuite"
 	DOVETAIL_ANSWERS_EVERY=1 .venv/$(PRIMARY)/$(PYTEST) tests/python/benchmarks/test_answers.py
 
 test-lines: .build/jars $(PYTHON_LINES:%=.venv/%/ready) ## rules, answers and Python on the other Spark lines

@@ -91,6 +91,7 @@ def test_every_type_meets_every_driver_and_kind_of_planning() -> None:
     assert all(50 <= c.payload.mebibytes <= 250 for c in everything)
 
 
+@pytest.mark.slow
 @pytest.mark.primary  # broadcasts are chosen alike on all lines
 def test_nothing_fails_and_nothing_large_is_broadcast(tmp_path: Path) -> None:
     run = python("-m", "dovetail_bench.memory", "--small", "--dirty", "--results", str(tmp_path))

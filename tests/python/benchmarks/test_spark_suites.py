@@ -70,6 +70,7 @@ def test_files_with_joins_or_subqueries_are_read_as_spark_reads_them(suites: Pat
     assert suite_files.left_out(suites) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.primary
 @pytest.mark.usefixtures("maven")
 def test_a_file_gives_the_same_with_dovetail(tmp_path: Path) -> None:

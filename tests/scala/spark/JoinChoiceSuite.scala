@@ -294,7 +294,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     withTables("left_rows", "narrow", "wide") {
       def table(name: String, columns: String, rows: Int) =
         spark.sql(s"CREATE TABLE $name USING parquet AS SELECT $columns FROM range(0, $rows, 1, 1)")
-      table("left_rows", "CAST(id AS INT) x, CAST(id % 7 AS INT) y", 300)
+      table("left_rows", "CAST(id AS INT) x, CAST(id % 7 AS INT) y", 40)
       table("narrow", "CAST(id + 400 AS INT) v, CAST(id AS INT) k", 2000)
       table("wide", "CAST(id AS INT) k, CAST(id % 11 AS INT) w, repeat('x', 500) p", 2000)
       val sql =
