@@ -130,6 +130,9 @@ class FiltersSuite extends AnyFunSuite {
     assert(keeps(Or(In(x, Vector(1, 2), 2), Or(is(x, 3), is(x, 4)))) === valuesOfX * 4 / 100)
     val (a, b) = (valuesOfX / 100, 1.0 / 10)
     assert(keeps(Or(is(x, 1), is(y, 2))) === a + b - a * b)
+    // however the operands are nested
+    assert(keeps(Or(Or(is(x, 1), is(y, 2)), is(x, 3))) === 2 * a + b - 2 * a * b)
+    assert(keeps((1 to 20000).map(is(x, _): Condition).reduce(Or(_, _))) <= 1.0)
   }
 
   test("NOT: rows for which the predicate is false; those for which it is NULL go too") {

@@ -57,6 +57,24 @@ class CommonRangeSuite extends AnyFunSuite {
     assert(common == CommonRange(1.0, 1.0, 0.0, 1.0))
   }
 
+  test(
+    "rows that were added after a range was known match what lies beyond it: as many per value, all of them at most"
+  ) {
+    val later                = JoinKey(0, domain = 73000.0, low = 2000.0, high = 2010.0)
+    val grown                = opened(sales.copy(unseen = 0.1))
+    def rows(ofDays: Double) = {
+      val common = CommonRange(later, input(ofDays, 73000.0), grown, input(1e6, 1e6), restriction = 1.0)
+      assert(common.beyond)
+      ofDays * 1e6 * EqualityShare.ofPairs(common.domain, common.domainBefore, common.pairs, busy = 1.0)
+    }
+    assert(rows(10.0) === 10 * 1e6 / 1825)
+    assert(rows(1000.0) === 1e5)
+    // the same from the other side
+    val turned =
+      CommonRange(sales.copy(unseen = 0.1), input(1e6, 1e6), opened(later), input(10.0, 73000.0), restriction = 1.0)
+    assert(turned.beyond && turned.pairs / math.max(turned.domain, turned.domainBefore) === 1.0 / 1825)
+  }
+
   test("another key that is restricted more restricts this one, and the members before it") {
     // another key keeps a tenth of 100 rows; this key is unique in its table, so a tenth of it is left
     val common = CommonRange(

@@ -129,6 +129,51 @@ class OperatorSizesSuite extends AnyFunSuite {
     )
   }
 
+  test("a row of NULLs, which an outer join adds, has no partner: partners are not counted on the rows of its table") {
+    val all = RelationSample(complete = true, 100, 1.0, Map(0 -> Array.tabulate(100)(_.toLong)), Set(0))
+    def of(rows: Int, sample: Boolean)(i: Int) = Relation(
+      i,
+      s"r$i",
+      RelationProfile(Estimate.exactly(rows.toDouble, Source.Exact), Map.empty, rows.toDouble),
+      RowBytes.fixed(8.0),
+      broadcastable = false,
+      if (sample) Some(all) else None
+    )
+    def key(relation: Int, id: Long) = Member(relation, column(100), Set(id), s"r$relation.k")
+    // each row of table 1 has a partner in table 2, but nine of ten rows of table 0 have none in table 1
+    val outer = Operator(
+      0,
+      LeftOuter,
+      Vector(0),
+      Vector(1),
+      Vector.empty,
+      Vector(0, 1),
+      0.001,
+      Vector(0, 1),
+      wideEquality = false,
+      "c"
+    )
+    val anti = Operator(
+      1,
+      Anti,
+      Vector(0, 1),
+      Vector(2),
+      Vector(key(1, 1L) -> key(2, 2L)),
+      Vector(1, 2),
+      1.0,
+      Vector(1, 2),
+      wideEquality = false,
+      "k"
+    )
+    val graph = JoinGraph(
+      Vector(of(1000, sample = false)(0), of(100, sample = true)(1), of(100, sample = true)(2)),
+      Vector.empty,
+      Vector.empty,
+      Vector(outer, anti)
+    )
+    assert(new CardinalityModel(graph).estimate(Array(0, 1, 2)).value >= 1000 * Assumptions.AntiJoinFloor)
+  }
+
   test("a size is a function of the set: in any order, asked of a fresh model or not; and within its bounds") {
     for (seed <- 1 to 200) {
       val random = new Random(seed)

@@ -1,6 +1,7 @@
 package dovetail.kernel.profile
 
 import scala.collection.immutable.TreeMap
+import scala.collection.mutable
 
 /**
  * Share of the combinations of rows that an OR of ANDs over several relations keeps, such as `(a.x = 1 AND b.y = 2) OR
@@ -19,19 +20,21 @@ final class Alternatives private (private val shares: TreeMap[Long, Double]) {
 
   /** Combines each row of this relation with a row of another relation that is independent of it. */
   def and(other: Alternatives): Alternatives = {
-    val pairs = for ((a, p) <- common; (b, q) <- other.common) yield (a & b, p * q)
-    new Alternatives(Alternatives.added(pairs))
+    val sums = new mutable.LongMap[Double]
+    for ((a, p) <- common; (b, q) <- other.common) sums(a & b) = sums.getOrElse(a & b, 0.0) + p * q
+    new Alternatives(TreeMap(sums.toSeq: _*))
   }
 
   /** The most frequent sets, and some of the others with the share of all others. */
-  private def common: Vector[(Long, Double)] =
+  private lazy val common: Vector[(Long, Double)] =
     if (shares.size <= Alternatives.MostSets) shares.toVector
     else {
       val half           = Alternatives.MostSets / 2
       val (most, others) = shares.toVector.sortBy { case (set, p) => (-p, set * Alternatives.Scramble) }.splitAt(half)
       val drawn          = others.sortBy(_._1 * Alternatives.Scramble).take(half)
       def all(some: Vector[(Long, Double)]) = some.map(_._2).sum
-      most ++ drawn.map { case (set, p) => set -> p * all(others) / all(drawn) }
+      val factor                            = all(others) / all(drawn)
+      most ++ drawn.map { case (set, p) => set -> p * factor }
     }
 
   /** Restricts the rows to those that satisfy at least one alternative. Keeps all rows if none does. */
@@ -103,8 +106,9 @@ object Alternatives {
     }
   }
 
-  private def added(shares: Vector[(Long, Double)]): TreeMap[Long, Double] =
-    shares.foldLeft(TreeMap.empty[Long, Double]) { case (sums, (set, p)) =>
-      if (p <= 0.0) sums else sums.updated(set, sums.getOrElse(set, 0.0) + p)
-    }
+  private def added(shares: Vector[(Long, Double)]): TreeMap[Long, Double] = {
+    val sums = new mutable.LongMap[Double]
+    shares.foreach { case (set, p) => if (p > 0.0) sums(set) = sums.getOrElse(set, 0.0) + p }
+    TreeMap(sums.toSeq: _*)
+  }
 }

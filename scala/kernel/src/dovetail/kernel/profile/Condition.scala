@@ -49,6 +49,17 @@ object Condition {
   /** A predicate that no estimator can look into. */
   final case class Opaque(text: String) extends Condition
 
+  /** The operands of a chain of ORs, however it is nested. */
+  def disjuncts(c: Condition): Vector[Condition] = {
+    val operands = Vector.newBuilder[Condition]
+    var left     = List(c)
+    while (left.nonEmpty) left.head match {
+      case Or(l, r) => left = l :: r :: left.tail
+      case other    => operands += other; left = left.tail
+    }
+    operands.result()
+  }
+
   /** The conjuncts of a predicate. */
   def conjuncts(c: Condition): Vector[Condition] = c match {
     case And(l, r) => conjuncts(l) ++ conjuncts(r)

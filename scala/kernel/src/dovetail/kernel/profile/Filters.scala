@@ -1,5 +1,7 @@
 package dovetail.kernel.profile
 
+import scala.collection.mutable
+
 import dovetail.kernel.profile.Condition._
 
 /**
@@ -38,9 +40,7 @@ object Filters {
   /** Share of the relation's rows for which `predicate` is true (not false, not NULL). */
   def selectivity(relation: RelationProfile, predicate: Condition): Double = {
     val s = predicate match {
-      case Or(l, r) =>
-        val (a, b) = (selectivity(relation, l), selectivity(relation, r))
-        if (sameColumn(l, r)) a + b else a + b - a * b
+      case or: Or                                                => disjunction(relation, Condition.disjuncts(or))
       case Not(child) if valueShare(relation, predicate).isEmpty => negation(relation, child)
       case Constant(keeps)                                       => if (keeps) 1.0 else 0.0
       case IsNull(id) => relation.column(id).nulls.getOrElse(Assumptions.IsNull)
@@ -48,6 +48,24 @@ object Filters {
       case _          => conjunction(relation, Condition.conjuncts(predicate))
     }
     math.max(0.0, math.min(1.0, s))
+  }
+
+  /**
+   * Selectivity of a disjunction. Equalities of one column exclude each other, so their shares add up; other operands
+   * are taken to be independent.
+   */
+  private def disjunction(relation: RelationProfile, operands: Vector[Condition]): Double = {
+    val ofColumn = mutable.LinkedHashMap.empty[Long, Double]
+    val others   = Vector.newBuilder[Double]
+    operands.foreach { c =>
+      val share = selectivity(relation, c)
+      c match {
+        case Equals(id, _, _) => ofColumn(id) = ofColumn.getOrElse(id, 0.0) + share
+        case In(id, _, _, _)  => ofColumn(id) = ofColumn.getOrElse(id, 0.0) + share
+        case _                => others += share
+      }
+    }
+    (ofColumn.values.map(math.min(1.0, _)) ++ others.result()).foldLeft(0.0)((a, b) => a + b - a * b)
   }
 
   /**
@@ -116,16 +134,6 @@ object Filters {
     case IsNull(id)   => selectivity(relation, IsNotNull(id))
     case IsNotNull(c) => selectivity(relation, IsNull(c))
     case other        => 1.0 - selectivity(relation, other)
-  }
-
-  private def sameColumn(l: Condition, r: Condition): Boolean = {
-    def equalities(c: Condition): Option[Set[Long]] = c match {
-      case Or(a, b)         => for (x <- equalities(a); y <- equalities(b)) yield x ++ y
-      case Equals(id, _, _) => Some(Set(id))
-      case In(id, _, _, _)  => Some(Set(id))
-      case _                => None
-    }
-    (for (a <- equalities(l); b <- equalities(r)) yield a.size == 1 && a == b).getOrElse(false)
   }
 
   private def equalColumns(a: ColumnProfile, b: ColumnProfile): Double = {

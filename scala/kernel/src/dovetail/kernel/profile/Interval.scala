@@ -135,7 +135,8 @@ final private[profile] case class Interval(
         val set = vs.toSet
         f.restricted(_.number.exists(set), share(c)).filter(r => vs.forall(r.at(_).isDefined) || f.complete)
       case (_, Some(ks)) =>
-        f.restricted(v => ks.contains(v.key), share(c)).filter(r => ks.forall(r.at(_).isDefined) || f.complete)
+        val set = ks.toSet
+        f.restricted(v => set(v.key), share(c)).filter(r => ks.forall(r.at(_).isDefined) || f.complete)
       case _ if equalities.nonEmpty || openRanges > 0 => None
       case _ if bounded                               =>
         f.restricted(_.number.exists(inside), share(c)).filter(_ => f.values.forall(_.number.isDefined))

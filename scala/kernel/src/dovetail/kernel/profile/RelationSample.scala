@@ -14,6 +14,7 @@ package dovetail.kernel.profile
  * @param memo     cache for results on the keys
  * @param places   if the rows were read in a few places of the table: the first row of each place. Empty if each row
  *                 was drawn by itself.
+ * @param current  whether the table is certainly the one that was sampled, with no rows added or changed since
  */
 final case class RelationSample(
     complete: Boolean,
@@ -24,7 +25,8 @@ final case class RelationSample(
     ordered: Set[Int],
     keptOnly: Set[Int],
     memo: KeyMemo,
-    places: Vector[Int] = Vector.empty
+    places: Vector[Int] = Vector.empty,
+    current: Boolean = true
 ) {
   require(fraction > 0.0 && fraction <= 1.0, s"a sample holds a share of its table, not $fraction")
   require(keys.values.map(_.codes.length).toSet.size <= 1, "columns of one sample have as many rows")

@@ -38,6 +38,7 @@ final class CardinalityModel(graph: JoinGraph) {
   val samples: SampleJoins = new SampleJoins(graph)
 
   private val bounds  = new JoinBounds(graph, samples)
+  private val limits  = new SampleBounds(graph, samples)
   private val sampled = samples.covered.nonEmpty
   private val fold    = new SetFold(graph, bounds, sampled)
 
@@ -105,7 +106,7 @@ final class CardinalityModel(graph: JoinGraph) {
     else {
       val pieces = samples.pieces(RelSet(relations.take(count).toIndexedSeq: _*))
       val whole  = fold(relations, count, withBound)
-      if (pieces.isEmpty) whole.size else counted(whole, pieces, count)
+      if (pieces.isEmpty || whole.beyond) whole.size else counted(whole, pieces, count)
     }
 
   /**
@@ -121,7 +122,7 @@ final class CardinalityModel(graph: JoinGraph) {
     val size                 = whole.size
     val rows                 = math.exp(whole.logPairs + whole.logPredicates + logCounted)
     val all                  = pieces.size == 1 && pieces.head.size == count
-    val cautious             = if (all) math.min(size.cautious, samples.cautiousRowsOf(pieces.head)) else size.cautious
+    val cautious             = if (all) math.min(size.cautious, limits.rowsOf(pieces.head)) else size.cautious
     size.copy(rows = math.max(1.0, math.min(rows, bounds.limit(size.upper))), cautious = cautious)
   }
 }

@@ -16,6 +16,7 @@ final private[size] class ClassFold(capacity: Int) {
   private[this] var counted      = 1.0
   private[this] var firstNonNull = 1.0
   private[this] var repeated     = 0.0
+  private[this] var added        = 0.0
 
   /** Whether the class has a member in this round. */
   def isOpen(round: Int): Boolean = lastRound == round
@@ -42,6 +43,9 @@ final private[size] class ClassFold(capacity: Int) {
   /** Sum of the members' repetitions ([[JoinKey]]). */
   def repetition: Double = repeated
 
+  /** Largest share of a member's rows that were added after its range was known. */
+  def unseen: Double = added
+
   /**
    * Begins a round with the first member of the class.
    *
@@ -55,6 +59,7 @@ final private[size] class ClassFold(capacity: Int) {
     highest = key.high
     firstNonNull = key.nonNull
     repeated = 0.0
+    added = 0.0
     members = 0
     add(relation, key)
   }
@@ -70,6 +75,7 @@ final private[size] class ClassFold(capacity: Int) {
 
   private def add(relation: Int, key: JoinKey): Unit = {
     repeated += key.repetition
+    added = math.max(added, key.unseen)
     relations(members) = relation
     members += 1
   }

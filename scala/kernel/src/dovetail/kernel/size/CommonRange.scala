@@ -7,14 +7,22 @@ package dovetail.kernel.size
  * @param domainBefore distinct values of the earlier members in the common range; at least 1
  * @param pairs        share of the pairs of rows in the common range, 0 to 1
  * @param alongOthers  share of the key's domain that other keys of its relation leave, 0 to 1
+ * @param beyond       whether the known ranges have nothing in common, and only rows that were added later can match
  */
-final private[size] case class CommonRange(domain: Double, domainBefore: Double, pairs: Double, alongOthers: Double)
+final private[size] case class CommonRange(
+    domain: Double,
+    domainBefore: Double,
+    pairs: Double,
+    alongOthers: Double,
+    beyond: Boolean = false
+)
 
 private[size] object CommonRange {
 
   /**
    * Finds the common range. Nothing outside it counts: a date dimension of 200 years joined with 5 years of sales has a
-   * domain of 5 years. Ranges that have nothing in common leave no pairs.
+   * domain of 5 years. Ranges that have nothing in common leave no pairs, unless rows were added after a range was
+   * known: sales of the days since the last analysis are joined with these days.
    *
    * @param key         key of the added relation
    * @param input       added relation
@@ -27,7 +35,7 @@ private[size] object CommonRange {
     val inRange     = before.partOf(key)
     val alongOthers =
       if (inRange <= restriction) 1.0 else EqualityShare.alongRange(key.domain, input.tableRows, restriction)
-    if (math.max(key.low, before.low) > math.min(key.high, before.high)) CommonRange(1.0, 1.0, 0.0, alongOthers)
+    if (math.max(key.low, before.low) > math.min(key.high, before.high)) added(key, input, before, first, alongOthers)
     else {
       val part       = inRange * before.part
       val partBefore = EqualityShare.ofRange(key.low, key.high, before.low, before.high, before.domain) * alongOthers
@@ -42,5 +50,22 @@ private[size] object CommonRange {
         alongOthers
       )
     }
+  }
+
+  /**
+   * Matches of rows that were added after a range was known. They have as many rows for each value as the rows before
+   * them, and all of them match at most.
+   */
+  private def added(
+      key: JoinKey,
+      input: JoinInput,
+      before: ClassFold,
+      first: JoinInput,
+      alongOthers: Double
+  ): CommonRange = {
+    val domain       = if (key.unseen > 0.0) key.domain else 1.0
+    val domainBefore = if (before.unseen > 0.0) before.domain else 1.0
+    val pairs        = math.max(key.unseen * domain / first.rows, before.unseen * domainBefore / input.rows)
+    CommonRange(domain, domainBefore, math.min(1.0, pairs), alongOthers, beyond = pairs > 0.0)
   }
 }

@@ -17,6 +17,7 @@ import dovetail.kernel.profile.Frequencies
  * @param low        lower end of its range, NaN if unknown
  * @param high       upper end of its range, NaN if unknown
  * @param frequent   frequent values of the column, if known
+ * @param unseen     share of the rows that were added after its range was known, 0 to 1
  */
 final private[size] case class JoinKey(
     classIndex: Int,
@@ -27,7 +28,8 @@ final private[size] case class JoinKey(
     repetition: Double = 0.0,
     low: Double = Double.NaN,
     high: Double = Double.NaN,
-    frequent: Option[Frequencies] = None
+    frequent: Option[Frequencies] = None,
+    unseen: Double = 0.0
 )
 
 /**
@@ -79,7 +81,8 @@ private[size] object JoinInput {
       repetition = column.repetition,
       low = column.min.getOrElse(Double.NaN),
       high = column.max.getOrElse(Double.NaN),
-      frequent = column.frequent
+      frequent = column.frequent,
+      unseen = column.unseen
     )
   }
 }

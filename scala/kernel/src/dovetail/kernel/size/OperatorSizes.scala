@@ -33,6 +33,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
 
   private val words     = new Words(graph.size)
   private val conflicts = graph.joinable.conflicts
+  private val levels    = graph.levels
   private val filters   = graph.predicates.map(p => words.packed(graph.neededBy(p))).toArray
   private val joins     = graph.operators.map(new Operation(_)).toArray
   private val single    = new mutable.LongMap[SetSize] // sets of one word
@@ -46,14 +47,34 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     val forward: Array[Partner] = operator.equalities.map { case (m, t) => partner(m, t) }.toArray
     val back: Array[Partner]    = operator.equalities.map { case (m, t) => partner(t, m) }.toArray
 
-    /** The relation of the left side that the equalities read, if they read only one. */
-    val from: Option[Int] = Some(operator.equalities.map(_._1.relation).distinct).collect { case Vector(r) => r }
+    /**
+     * Share of the left rows that have a partner, counted on the samples of the two relations that the equalities read.
+     * Other relations of the left side may change which rows there are, but not whether these have partners: unless
+     * they are outer joins, whose rows of NULLs have none.
+     */
+    lazy val counted: Option[Counted] =
+      for {
+        l     <- one(_._1) if !operator.wideEquality && levels.levelOf(l) == levels.levelOf(operator.left)
+        r     <- one(_._2)
+        share <- samples.partnered(l, r, operator, mirrored = false)
+      } yield Counted(share, samples.leastAlone(l, r))
+
+    /** The same for the rows of the right side, if the left side is a single relation. */
+    lazy val countedBack: Option[Double] =
+      for (
+        l <- one(_._1) if !operator.wideEquality; r <- one(_._2);
+        s <- samples.partnered(r, l, operator, mirrored = true)
+      )
+        yield s
+
+    private def one(side: ((Member, Member)) => Member): Option[Int] =
+      Some(operator.equalities.map(side(_).relation).distinct).collect { case Vector(r) => r }
 
     // tested first: a set without the operator seldom contains this relation of the right side
-    private val one = Words.first(Words.common(needs.words, right))
+    private val first = Words.first(Words.common(needs.words, right))
 
     /** Whether the set contains all that the operator needs. */
-    def isIn(set: Array[Long]): Boolean = (set(one >> 6) >>> one & 1L) != 0L && needs.within(set)
+    def isIn(set: Array[Long]): Boolean = (set(first >> 6) >>> first & 1L) != 0L && needs.within(set)
   }
 
   def sizeOf(relations: Array[Int], count: Int): SetSize = sizeOf(words.packed(relations, count))
@@ -87,25 +108,17 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
   }
 
   private def joined(j: Operation, leftSet: Array[Long], rightSet: Array[Long]): SetSize = {
-    val o      = j.operator
-    val (l, r) = (sizeOf(leftSet), sizeOf(rightSet))
-    val pairs  = math.min(l.rows * r.rows * j.keys * o.selectivity, Estimate.Ceiling)
-    val alone  = Words.count(rightSet) == 1
-    val counts = alone && !o.wideEquality
-    // other relations of the left side may change which rows of this one there are, but not whether these have partners
-    lazy val share =
-      j.from.filter(_ => counts).flatMap(samples.partnered(_, Words.first(rightSet), o, mirrored = false))
-    def shareR =
-      if (counts && Words.count(leftSet) == 1)
-        samples.partnered(Words.first(rightSet), Words.first(leftSet), o, mirrored = true)
-      else None
-    def matched  = partnered(o, share, j.forward, l, r, pairs)
+    val o        = j.operator
+    val (l, r)   = (sizeOf(leftSet), sizeOf(rightSet))
+    val pairs    = math.min(l.rows * r.rows * j.keys * o.selectivity, Estimate.Ceiling)
+    val alone    = Words.count(rightSet) == 1
+    def share    = if (alone) j.counted else None
+    def shareR   = if (alone && Words.count(leftSet) == 1) j.countedBack else None
+    def matched  = partnered(o, share.map(_.partners), j.forward, l, r, pairs)
     def matchedR = partnered(o, shareR, j.back, r, l, pairs)
     o.kind match {
       case JoinKind.Semi => l.kept(matched)
-      case JoinKind.Anti =>
-        def least = samples.leastAlone(j.from.get, Words.first(rightSet))
-        l.kept(JoinSize.antiShare(matched, share.fold(Assumptions.AntiJoinFloor)(_ => least)))
+      case JoinKind.Anti => l.kept(JoinSize.antiShare(matched, share.fold(Assumptions.AntiJoinFloor)(_.leastAlone)))
       case JoinKind.Existence => l
       case JoinKind.LeftOuter =>
         val outer    = math.max(l.rows, pairs + l.rows * (1.0 - matched))
@@ -209,6 +222,12 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
 }
 
 private[size] object OperatorSizes {
+
+  /**
+   * @param partners   share of the rows that have a partner
+   * @param leastAlone smallest share without one that the samples can tell
+   */
+  final private case class Counted(partners: Double, leastAlone: Double)
 
   /**
    * Maximum number of sizes kept for graphs of more than 64 relations: 100 bytes or more each, a few tens of megabytes.

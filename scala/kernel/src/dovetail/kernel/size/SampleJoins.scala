@@ -28,21 +28,20 @@ import dovetail.kernel.size.SampleJoins._
  * al. 1999) are the case of a root whose other relations are complete.
  */
 final class SampleJoins(graph: JoinGraph) {
-  private val samples: Array[RelationSample] = graph.relations.map(_.sample.filter(_.rows > 0).orNull).toArray
-  private val classesOf: Array[Vector[Int]]  = graph.classesOf.toArray
+  private[size] val samples: Array[RelationSample] = graph.relations.map(_.sample.filter(_.rows > 0).orNull).toArray
+  private[size] val classesOf: Array[Vector[Int]]  = graph.classesOf.toArray
   // domains of the classes, followed by those of the operators' equalities, which are numbered after the classes
   private val domainOf: Array[Double] =
     (graph.classes.map(_.domain(graph.relations)) ++ graph.operators.flatMap(_.equalities).map { case (a, b) =>
       EquivalenceClass(0, Vector(a, b)).domain(graph.relations)
     }).toArray
-  private val rows: Array[Double] = graph.relations.map(_.profile.rows.value).toArray
-  private val groups              = mutable.HashMap.empty[(Int, Vector[Int]), KeyGroups]
-  private val found               = mutable.HashMap.empty[(Int, Int, Vector[Int]), KeyMessage.Partners]
-  private val messages            = mutable.HashMap.empty[Node, KeyMessage]
-  private var keptNumbers         = 0L
-  private val sizes               = new mutable.LongMap[Double]
-  private val bounds              = new mutable.LongMap[Double]
-  private val mixed               = new mutable.LongMap[Double]
+  private[size] val rows: Array[Double] = graph.relations.map(_.profile.rows.value).toArray
+  private val groups                    = mutable.HashMap.empty[(Int, Vector[Int]), KeyGroups]
+  private val found                     = mutable.HashMap.empty[(Int, Int, Vector[Int]), KeyMessage.Partners]
+  private val messages                  = mutable.HashMap.empty[Node, KeyMessage]
+  private var keptNumbers               = 0L
+  private val sizes                     = new mutable.LongMap[Double]
+  private val mixed                     = new mutable.LongMap[Double]
 
   private val sampled = new SampledPieces(graph, samples)
   import sampled.{clustered, joined}
@@ -54,7 +53,7 @@ final class SampleJoins(graph: JoinGraph) {
   def pieces(set: RelSet): Vector[RelSet] = sampled.pieces(set)
 
   /** Largest number of relations that are counted as a whole. Counts of larger sets are composed of such counts. */
-  private val largest: Int = {
+  private[size] val largest: Int = {
     val n                 = covered.size
     val average           = covered.toVector.map(visitsOf).sum / math.max(n, 1)
     def visits(upTo: Int) = (2 to upTo).map(k => (0 until k).map(i => (n - i).toDouble / (i + 1)).product * average).sum
@@ -109,42 +108,19 @@ final class SampleJoins(graph: JoinGraph) {
     if (set.size > largest) composed(set)
     else counted(arranged(set.toVector)) * (if (set.toVector.forall(samples(_).complete)) 1.0 else Lean)
 
-  /**
-   * Rows that the join should not exceed. A count on complete samples is exact if all predicates were tried on them and
-   * the join is acyclic; in a cyclic join, the equalities of the join tree alone give a bound. Partial samples may be
-   * off by [[Doubt]]. They also miss rows of a table of which fewer than three divided by the chance to draw one exist
-   * (the rule of three: if none is seen in n draws, at most three in n exist, at 95 %), each with all its partners.
-   * Rows that lay together tell no such number.
-   */
-  def cautiousRowsOf(set: RelSet): Double = {
-    val (complete, partial) = set.toVector.partition(samples(_).complete)
-    if (partial.isEmpty) if (set.size <= largest && complete.forall(isTried)) boundOf(set) else Estimate.Ceiling
-    else if (partial.exists(samples(_).clustered)) Estimate.Ceiling
-    else {
-      val unseen = 3.0 * partial.map(1.0 / samples(_).fraction).product * complete.map(partnersIn(_, set)).product
-      math.min(Estimate.Ceiling, rowsOf(set) * Doubt + unseen)
-    }
-  }
+  /** Rows that the equalities of a join tree of the set leave: no fewer than those of the join. */
+  private[size] def ofJoinTree(set: RelSet): Double = ofTrees(arranged(set.toVector))
 
-  /** Whether the relation's estimate is the number of its sample's rows: no predicate was left to formulas. */
-  private def isTried(relation: Int): Boolean = rows(relation) >= samples(relation).rows * (1.0 - Rounding)
-
-  /** Rows of complete samples that the equalities of a join tree leave. */
-  private def boundOf(set: RelSet): Double = {
+  /** Whether a join tree has all equalities of the set. */
+  private[size] def isAcyclic(set: RelSet): Boolean = {
     val tree = arranged(set.toVector)
-    if (graph.classes.forall(apart(tree, _).size < 2)) rowsOf(set)
-    else bounds.getOrElseUpdate(set.bits, ofTrees(tree))
+    graph.classes.forall(apart(tree, _).size < 2)
   }
-
-  /** Maximum rows of a complete sample with one key by which other relations of the set meet it. */
-  private def partnersIn(relation: Int, set: RelSet): Double =
-    classesOf(relation).filter(c => graph.classes(c).relations.exists(r => r != relation && set.contains(r)))
-      .flatMap(degree(relation, _)).reduceOption(_ min _).getOrElse(math.max(1.0, samples(relation).rows.toDouble))
 
   /** Maximum rows with one key of a class, if the relation's sample is the whole table. */
   def degree(relation: Int, of: Int): Option[Double] =
     if (!covered.contains(relation) || !samples(relation).complete || !classesOf(relation).contains(of)) None
-    else Some(math.max(1.0, groupsOf(Node(relation, Vector(of), Vector.empty)).kept.largest))
+    else Some(math.max(1.0, groupsOf(relation, Vector(of)).kept.largest))
 
   /** Share of the rows of `left` that have a partner in `right`, if both are covered and share a class. */
   def partnered(left: Int, right: Int): Option[Double] =
@@ -284,7 +260,7 @@ final class SampleJoins(graph: JoinGraph) {
 
   private def metOnSamples(tree: Vector[Edge], left: Int, right: Int, of: Int, domain: Double): Double = {
     val (weights, others)         = (weighted(rooted(tree, left)), weighted(rooted(tree, right)))
-    val keys                      = groupsOf(Node(right, Vector(of), Vector.empty))
+    val keys                      = groupsOf(right, Vector(of))
     val (partner, sums)           = (keys.find(samples(left)), new Array[Double](keys.numbers))
     var (i, met, squares, theirs) = (0, 0.0, 0.0, 0.0)
     while (i < others.length) {
@@ -331,8 +307,10 @@ final class SampleJoins(graph: JoinGraph) {
   private def partnersOf(keys: KeyGroups, parent: RelationSample): KeyMessage.Partners =
     new KeyMessage.Partners(keys.find(parent), keys.numbers)
 
-  private def groupsOf(node: Node): KeyGroups =
-    groups.getOrElseUpdate((node.relation, node.classes), new KeyGroups(samples(node.relation), node.classes.toArray))
+  private def groupsOf(node: Node): KeyGroups = groupsOf(node.relation, node.classes)
+
+  private[size] def groupsOf(relation: Int, by: Vector[Int]): KeyGroups =
+    groups.getOrElseUpdate((relation, by), new KeyGroups(samples(relation), by.toArray))
 
   private def messageOf(node: Node): KeyMessage = {
     val (sample, keys, weights) = (samples(node.relation), groupsOf(node), weighted(node))
@@ -377,7 +355,7 @@ final class SampleJoins(graph: JoinGraph) {
    * Share of a relation's table that was drawn, of a sample that is not complete. If the table has grown since, this is
    * a share of its present rows.
    */
-  private def fractionOf(relation: Int): Double = {
+  private[size] def fractionOf(relation: Int): Double = {
     val sample = samples(relation)
     if (sample.complete) sample.fraction
     else {
@@ -385,6 +363,9 @@ final class SampleJoins(graph: JoinGraph) {
       math.min(math.min(sample.fraction, sample.drawn.size / present), MostDrawn)
     }
   }
+
+  /** Rows of the table that the kept rows of a sample stand for. */
+  private[size] def sampledRows(relation: Int): Double = samples(relation).rows / fractionOf(relation)
 
   private def countedTogether(node: Node): Option[Double] =
     if (node.classes.forall(graph.classes.indices.contains)) graph.groupNdv(node.relation, node.classes) else None
@@ -438,17 +419,8 @@ private[size] object SampleJoins {
    */
   val Lean = 1.05
 
-  /**
-   * Factor by which a count on partial samples may be too low. The largest factor measured on real joins of up to eight
-   * relations was 19; 95 % were within 4.
-   */
-  val Doubt = 8.0
-
   /** Keys of all messages that are kept, 16 to 32 bytes each: at most 32 MB. */
   val MostNumbers = 1000000L
-
-  /** Relative error of a number of rows that a share of a sample was multiplied with. */
-  val Rounding = 1e-6
 
   /** Maximum number of rows visited for the sizes of one join group: some 50 milliseconds. */
   val MaxVisits = 1.5e7

@@ -40,6 +40,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
 
   // state of one round: `seen` holds the round's number for relations joined so far, classes hold their members
   private var round   = 0
+  private var beyond  = false // whether only rows that were added later can match
   private val seen    = new Array[Int](graph.size)
   private val classes = graph.classes.map(c => new ClassFold(c.relations.size)).toArray
 
@@ -58,6 +59,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
    */
   def apply(relations: Array[Int], count: Int, withBound: Boolean): SetFold.Result = {
     round += 1
+    beyond = false
     val set           = inFixedOrder(relations, count)
     val upper         = if (withBound || bounds.certain) bounds.upperBound(set, count) else bounds.none
     val rows          = new RowProduct
@@ -84,7 +86,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     if (cautious > largest && count <= CautiousRows.MostRelations) cautious = math.min(cautious, alongJoins(set, count))
     val size =
       SetSize(rows.rows(bounds.limit(upper)), if (bounds.certain) math.min(cautious, upper) else cautious, upper)
-    SetFold.Result(size, logPairs, logPredicates)
+    SetFold.Result(size, logPairs, logPredicates, beyond)
   }
 
   private def inFixedOrder(relations: Array[Int], count: Int): Array[Int] = {
@@ -138,6 +140,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
       val before = classes(key.classIndex)
       if (before.isOpen(round)) {
         val common = commonRange(input, key, before, restriction)
+        if (common.beyond) beyond = true
         // the first equality drops the NULLs of the first member
         val single = valueShare(r, key, before, common) * (if (before.count == 1) before.nonNullOfFirst else 1.0)
         share *= single
@@ -222,6 +225,8 @@ private[size] object SetFold {
    *
    * @param logPairs      logarithm of the rows that equalities leave
    * @param logPredicates logarithm of the share of these rows that the other predicates keep
+   * @param beyond        whether some rows match only because they were added after the statistics were collected: no
+   *                      sample has them
    */
-  final case class Result(size: SetSize, logPairs: Double, logPredicates: Double)
+  final case class Result(size: SetSize, logPairs: Double, logPredicates: Double, beyond: Boolean)
 }

@@ -61,7 +61,7 @@ final class GroupGraph(
     val samples = statistics.samples.relations(
       leaves,
       predicates,
-      conditions.flatten.flatMap(_.key).map { case (l, r) => Vector(l, r) }
+      conditions.flatten.flatMap(_.sampled)
     )
     val relations = leaves.indices.toVector.map { i =>
       Relation(
@@ -166,7 +166,13 @@ private object GroupGraph {
    *
    * @param key hash key of the join, the member of its left side first
    */
-  final case class Conjunct(condition: JoinCondition, key: Option[(ClassMember, ClassMember)])
+  final case class Conjunct(condition: JoinCondition, key: Option[(ClassMember, ClassMember)]) {
+
+    /** The members of the key as samples have them: none if NULLs match, because to samples a NULL has no partner. */
+    def sampled: Option[Vector[ClassMember]] = key.map { case (l, r) =>
+      if (condition.equality.exists(_.kind == JoinCondition.NullSafe)) Vector.empty else Vector(l, r)
+    }
+  }
 
   def member(side: JoinCondition.Side): ClassMember = ClassMember(side.relations.head, side.expression)
 }

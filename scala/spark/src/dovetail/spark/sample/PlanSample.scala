@@ -142,7 +142,8 @@ final class PlanSample private (
               columns.collect { case (c, _, Some(key)) if key.ordered => c }.toSet,
               columns.collect { case (c, Some(e), _) if !SampleKeys.ofAllRows(e) => c }.toSet,
               SampleKeys,
-              if (complete) Vector.empty else table.clusters
+              if (complete) Vector.empty else table.clusters,
+              fresh
             )
           )
       } catch { case Survivable(_) => None } // a key has a cast that fails on a value: the query will report it
