@@ -41,12 +41,12 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
   /** Runs the body with a history that starts empty. */
   private def remembering[A](settings: (String, String)*)(body: Path => A): A = withDirectory { directory =>
     withConf(
-      settings ++ Seq(
+      Seq(
         DovetailConf.HistoryEnabled.key        -> "true",
         DovetailConf.StorePath.key             -> directory.resolve("store").toString,
         "spark.sql.adaptive.enabled"           -> "false",
         "spark.sql.autoBroadcastJoinThreshold" -> "-1"
-      ): _*
+      ) ++ settings: _*
     )(
       try withoutIdempotenceCheck(body(directory.resolve("store")))
       finally { ShowHistory.settle(spark); History(spark).save() } // nothing is written while the directory is deleted
@@ -181,6 +181,23 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
         runs(product)
         assert(recorded.get(Set("h_c")).contains(5L), recorded)
       }
+    }
+  }
+
+  test("a write that skips what exists has counted nothing") {
+    withTables("h_target") {
+      spark.sql("CREATE TABLE h_target (name STRING, v INT, w INT) USING parquet PARTITIONED BY (w)")
+      spark.sql("INSERT INTO h_target VALUES ('x', 1, 1)")
+      val rows  = "SELECT a.name, b.v FROM h_fact f JOIN h_a a ON f.a = a.k JOIN h_b b ON f.b = b.k WHERE b.v < 3"
+      val write = s"INSERT OVERWRITE h_target PARTITION (w = 1) IF NOT EXISTS $rows"
+      for (adaptive <- Seq("true", "false"))
+        remembering("spark.sql.adaptive.enabled" -> adaptive) { _ =>
+          runs(write)
+          assert(recorded.values.forall(_ > 0L), s"adaptive $adaptive: $recorded")
+          runs(write.replace("w = 1", "w = 2"))
+          assert(recorded.get(Set("h_fact", "h_a", "h_b")).exists(_ > 0L), s"adaptive $adaptive: $recorded")
+          spark.sql("ALTER TABLE h_target DROP PARTITION (w = 2)")
+        }
     }
   }
 

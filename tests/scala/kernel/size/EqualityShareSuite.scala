@@ -1,6 +1,5 @@
 package dovetail.kernel.size
 
-import dovetail.kernel.profile.Estimate
 import org.scalacheck.Gen
 import org.scalactic.TolerantNumerics
 import org.scalatest.funsuite.AnyFunSuite
@@ -73,20 +72,6 @@ class EqualityShareSuite extends AnyFunSuite with ScalaCheckPropertyChecks with 
     assert(ofPairs(50.0, 80.0, 0.5, 1.4) === 0.7 / 80)
     assert(ofPairs(50.0, 80.0, 0.0, 1.4) == 0.0)
     forAll(some, some, share)((a, b, within) => assert(ofPairs(a, b, within, 1.0) == ofPairs(b, a, within, 1.0)))
-  }
-
-  test("partners of a row, cautiously: the average of a known domain, at most all rows or a key's one") {
-    assert(partners(500.0, 1000.0, 100.0) == 10.0)
-    assert(partners(500.0, 1000.0, 1.0) == 500.0)  // more than the relation can have
-    assert(partners(500.0, 1000.0, 5000.0) == 1.0) // never less than one
-    assert(partners(500.0, 1000.0, 0.0) == 500.0)  // nothing is known
-    assert(partners(1.0, 1000.0, 10.0) == 1.0)     // a key
-    assert(partners(1.0, 1000.0, 0.0) == 1.0)
-  }
-
-  test("cautious rows stay below the ceiling") {
-    assert(cautiousRows(100.0, 20.0) == 2000.0)
-    assert(cautiousRows(1e29, 1e29) == Estimate.Ceiling)
   }
 
   test("joint domain: as counted, at most the product; else by back-off, at most the rows") {

@@ -1,6 +1,6 @@
 package dovetail.kernel.enumerate
 
-import dovetail.kernel.cost.{Cost, CostModel, JoinMethod, MethodChoice, SubPlan}
+import dovetail.kernel.cost.{BroadcastMemory, Cost, CostModel, JoinMethod, MethodChoice, SubPlan}
 import dovetail.kernel.graph.{JoinKind, Operator, Step}
 import dovetail.kernel.profile.Estimate
 
@@ -13,6 +13,12 @@ sealed trait JoinTree {
   /** Relations of the tree, ascending. */
   def relations: Vector[Int]
   def rows: Estimate
+
+  /** Estimated bytes of the rows. */
+  def bytes: Double
+
+  /** Bytes of memory that a broadcast of the rows takes if the estimates are right. */
+  def expectedMemory: Double = math.min(memory, BroadcastMemory(rows.value, bytes))
 
   /**
    * Bytes of memory that a broadcast of the rows should not exceed, however wrong their estimate is
@@ -72,6 +78,7 @@ object JoinTree {
   final case class Leaf(
       relation: Int,
       rows: Estimate,
+      bytes: Double,
       memory: Double,
       cost: Cost,
       override val reducers: Vector[Reducer]
@@ -123,7 +130,7 @@ object JoinTree {
       val r       = plan.relation
       val filters = sizer.filters(r, costs)
       val cost    = Cost(hash = filters, scan = plan.cost(i) - filters)
-      Leaf(r, sizer.estimate(Array(r)), plan.cautious, cost, sizer.reducers.filter(_.reduced == r))
+      Leaf(r, sizer.estimate(Array(r)), plan.bytes, plan.cautious, cost, sizer.reducers.filter(_.reduced == r))
     } else {
       val left  = fromPlan(plan.left(i), plan.leftAlternative(i), sizer, costs)
       val right = fromPlan(plan.right(i), plan.rightAlternative(i), sizer, costs)

@@ -6,16 +6,18 @@ package dovetail.kernel.size
  * their rows. A join of a fact with two large dimensions then looked too large to broadcast, whatever it returned.
  *
  * As in [[JoinBounds]], the count of any order is valid. The order starts with the relation of most rows and continues
- * with the relation that adds the fewest rows. A relation with a key that looks unique adds no rows. Any other relation
- * multiplies the rows by the average rows of its keys, and the result is at least all its rows: if few rows meet many,
- * all of the many rows may belong to these few. Not thread-safe.
+ * with the relation that adds the fewest rows ([[JoinInput.cautiousRows]]). Not thread-safe.
  */
-final private[size] class CautiousRows(classes: Int, inputs: Array[JoinInput]) {
+final private[size] class CautiousRows(classes: Int, inputs: Array[JoinInput]) extends JoinInput.Bound {
 
-  // classes bound and relations taken so far, stamped with the round
-  private val bound = new Array[Int](classes)
-  private val taken = new Array[Int](inputs.length)
-  private var round = 0
+  // classes bound, those of them with a key that repeats, and relations taken so far, stamped with the round
+  private val bound    = new Array[Int](classes)
+  private val repeated = new Array[Int](classes)
+  private val taken    = new Array[Int](inputs.length)
+  private var round    = 0
+
+  override def isBound(classIndex: Int): Boolean    = bound(classIndex) == round
+  override def isRepeated(classIndex: Int): Boolean = repeated(classIndex) == round
 
   /** @param set relations, of which the first `count` are joined; their order breaks ties */
   def apply(set: Array[Int], count: Int): Double = {
@@ -31,7 +33,7 @@ final private[size] class CautiousRows(classes: Int, inputs: Array[JoinInput]) {
       i = 0
       while (i < count) {
         if (taken(set(i)) != round) {
-          val with1 = joined(rows, inputs(set(i)))
+          val with1 = inputs(set(i)).cautiousRows(rows, this)
           if (with1 < least) { least = with1; next = set(i) }
         }
         i += 1
@@ -47,25 +49,10 @@ final private[size] class CautiousRows(classes: Int, inputs: Array[JoinInput]) {
     taken(relation) = round
     val keys = inputs(relation).keys
     var k    = 0
-    while (k < keys.length) { bound(keys(k).classIndex) = round; k += 1 }
-  }
-
-  private def joined(before: Double, input: JoinInput): Double = {
-    val keys   = input.keys
-    var unique = false
-    var domain = 0.0
-    var k      = 0
     while (k < keys.length) {
-      val key = keys(k)
-      if (bound(key.classIndex) == round) {
-        if (key.unique) unique = true else if (key.known) domain = math.max(domain, key.domain)
-      }
+      bound(keys(k).classIndex) = round
+      if (!keys(k).unique) repeated(keys(k).classIndex) = round
       k += 1
-    }
-    if (unique) before
-    else {
-      val partners = EqualityShare.partners(input.mostRows, input.tableRows, domain)
-      math.max(EqualityShare.cautiousRows(before, partners), input.mostRows)
     }
   }
 }

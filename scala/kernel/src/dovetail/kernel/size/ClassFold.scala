@@ -17,6 +17,7 @@ final private[size] class ClassFold(capacity: Int) {
   private[this] var firstNonNull = 1.0
   private[this] var repeated     = 0.0
   private[this] var added        = 0.0
+  private[this] var several      = false
 
   /** Whether the class has a member in this round. */
   def isOpen(round: Int): Boolean = lastRound == round
@@ -43,6 +44,9 @@ final private[size] class ClassFold(capacity: Int) {
   /** Sum of the members' repetitions ([[JoinKey]]). */
   def repetition: Double = repeated
 
+  /** Whether a member does not look unique. */
+  def repeats: Boolean = several
+
   /** Largest share of a member's rows that were added after its range was known. */
   def unseen: Double = added
 
@@ -60,6 +64,7 @@ final private[size] class ClassFold(capacity: Int) {
     firstNonNull = key.nonNull
     repeated = 0.0
     added = 0.0
+    several = false
     members = 0
     add(relation, key)
   }
@@ -76,6 +81,7 @@ final private[size] class ClassFold(capacity: Int) {
   private def add(relation: Int, key: JoinKey): Unit = {
     repeated += key.repetition
     added = math.max(added, key.unseen)
+    if (!key.unique) several = true
     relations(members) = relation
     members += 1
   }

@@ -1,6 +1,6 @@
 package dovetail.kernel.size
 
-import dovetail.kernel.profile.{Assumptions, Estimate}
+import dovetail.kernel.profile.Assumptions
 
 /**
  * Formulas for inner joins by equalities, on plain numbers. Rows and domains (distinct values) are at least 1, shares
@@ -59,18 +59,6 @@ private[size] object EqualityShare {
     busy * within / math.max(domain, otherDomain)
 
   /**
-   * Rows of a relation per row joined before it, estimated cautiously: the average number of rows per key, or all rows
-   * if no domain is known.
-   *
-   * @param most      maximum rows of the relation, or 1 if one of its unique keys is bound
-   * @param tableRows rows of its table
-   * @param domain    largest known domain of a bound key; 0 if there is none
-   * @return rows per row, from 1 to `most`
-   */
-  def partners(most: Double, tableRows: Double, domain: Double): Double =
-    if (domain > 0.0) math.min(most, math.max(1.0, tableRows / domain)) else most
-
-  /**
    * Distinct combinations of several keys of a relation. A counted number is used as far as the single domains allow
    * it. Otherwise the number is estimated by back-off, at most one combination for each row of the table.
    *
@@ -95,7 +83,4 @@ private[size] object EqualityShare {
    */
   def compositeCorrection(single: Double, joint: Double, other: Double, busy: Double, alone: Double): Double =
     single / math.max(math.max(joint, other), 1.0) * busy / alone
-
-  /** Cautious rows of a join: the rows joined before times the partners of each, at most [[Estimate.Ceiling]]. */
-  def cautiousRows(before: Double, partners: Double): Double = math.min(before * partners, Estimate.Ceiling)
 }

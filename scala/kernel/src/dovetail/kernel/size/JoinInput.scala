@@ -1,7 +1,7 @@
 package dovetail.kernel.size
 
 import dovetail.kernel.graph.{ForeignKeys, JoinGraph}
-import dovetail.kernel.profile.Frequencies
+import dovetail.kernel.profile.{ColumnProfile, Estimate, Frequencies}
 
 /**
  * A column of a relation in one equivalence class, with the properties that the size formulas need.
@@ -18,6 +18,7 @@ import dovetail.kernel.profile.Frequencies
  * @param high       upper end of its range, NaN if unknown
  * @param frequent   frequent values of the column, if known
  * @param unseen     share of the rows that were added after its range was known, 0 to 1
+ * @param most       maximum rows of the table with one value; infinite if nobody has counted them
  */
 final private[size] case class JoinKey(
     classIndex: Int,
@@ -29,7 +30,8 @@ final private[size] case class JoinKey(
     low: Double = Double.NaN,
     high: Double = Double.NaN,
     frequent: Option[Frequencies] = None,
-    unseen: Double = 0.0
+    unseen: Double = 0.0,
+    most: Double = Double.PositiveInfinity
 )
 
 /**
@@ -47,9 +49,44 @@ final private[size] case class JoinInput(
     mostRows: Double,
     keys: Array[JoinKey],
     composite: Boolean
-)
+) {
+
+  /**
+   * Rows of a join with this relation, estimated cautiously: without the relation's own predicates.
+   *
+   * A key that looks unique adds no rows. If a key is unique among the rows before, these meet as many rows as the key
+   * has on average; but few of them may meet the most frequent values, and then all rows of this relation. If a key
+   * repeats on both sides, the most frequent value of this relation may be that of all rows before.
+   *
+   * @param before rows joined before
+   * @param bound  classes of the relations that were joined before
+   */
+  def cautiousRows(before: Double, bound: JoinInput.Bound): Double = {
+    var unique   = false
+    var partners = mostRows
+    var k        = 0
+    while (k < keys.length) {
+      val key = keys(k)
+      if (bound.isBound(key.classIndex)) {
+        if (key.unique) unique = true
+        else if (bound.isRepeated(key.classIndex)) partners = math.min(partners, math.max(1.0, key.most))
+        else if (key.known) partners = math.min(partners, math.max(1.0, tableRows / key.domain))
+      }
+      k += 1
+    }
+    if (unique) before else math.min(math.max(before * partners, mostRows), Estimate.Ceiling)
+  }
+}
 
 private[size] object JoinInput {
+
+  /** Classes of the relations that are joined already. */
+  trait Bound {
+    def isBound(classIndex: Int): Boolean
+
+    /** Whether one of these relations has a key of the class that does not look unique. */
+    def isRepeated(classIndex: Int): Boolean
+  }
 
   /** The relations of a graph, in their order. */
   def inputsOf(graph: JoinGraph): Array[JoinInput] = graph.relations.indices.map(inputOf(graph, _)).toArray
@@ -82,7 +119,14 @@ private[size] object JoinInput {
       low = column.min.getOrElse(Double.NaN),
       high = column.max.getOrElse(Double.NaN),
       frequent = column.frequent,
-      unseen = column.unseen
+      unseen = column.unseen,
+      most = mostRows(column, tableRows)
     )
+  }
+
+  /** Maximum rows with one value: as certain, else as many as the most frequent value has. */
+  private def mostRows(column: ColumnProfile, tableRows: Double): Double = {
+    val frequent = column.frequent.flatMap(_.values.headOption).map(_.share * tableRows)
+    (column.degree ++ frequent).reduceOption(_ min _).getOrElse(Double.PositiveInfinity)
   }
 }

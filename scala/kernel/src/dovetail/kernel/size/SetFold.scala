@@ -44,6 +44,11 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
   private val seen    = new Array[Int](graph.size)
   private val classes = graph.classes.map(c => new ClassFold(c.relations.size)).toArray
 
+  private val bound = new JoinInput.Bound {
+    override def isBound(classIndex: Int): Boolean    = classes(classIndex).isOpen(round)
+    override def isRepeated(classIndex: Int): Boolean = classes(classIndex).repeats
+  }
+
   private val alongJoins = new CautiousRows(graph.classes.size, inputs)
   private val composites = new CompositeKeys(graph, inputs, rank)
 
@@ -71,7 +76,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     while (i < count) {
       val r = set(i)
       seen(r) = round
-      cautious = cautiousRows(cautious, inputs(r), first = i == 0)
+      cautious = inputs(r).cautiousRows(cautious, bound)
       largest = math.max(largest, inputs(r).mostRows)
       val pairs = inputs(r).rows * add(r)
       val share = predicateShare(r)
@@ -97,28 +102,6 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     i = 0
     while (i < count) { set(i) = order(set(i)); i += 1 }
     set
-  }
-
-  /**
-   * Rows after one more relation, estimated cautiously: without the relation's own predicates. If few rows meet many,
-   * all of the many may belong to these few, unless the relation has a key that looks unique.
-   */
-  private def cautiousRows(before: Double, input: JoinInput, first: Boolean): Double = {
-    val keys   = input.keys
-    var unique = false
-    var domain = 0.0
-    var k      = 0
-    while (k < keys.length) {
-      val key = keys(k)
-      if (classes(key.classIndex).isOpen(round)) {
-        if (key.unique) unique = true
-        else if (key.known) domain = math.max(domain, key.domain)
-      }
-      k += 1
-    }
-    val most = if (unique) 1.0 else input.mostRows
-    val rows = EqualityShare.cautiousRows(before, EqualityShare.partners(most, input.tableRows, domain))
-    if (first || unique) rows else math.max(rows, input.mostRows)
   }
 
   /**

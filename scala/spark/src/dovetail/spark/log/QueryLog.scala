@@ -102,7 +102,7 @@ final class QueryLog {
       val stops   = stopsEarly(execution.optimizedPlan)
       val results = found.map { e =>
         val counted =
-          if (first && (command || Finished(action))) ActualRows.ofFirstRun(plan, e.groups, again = !command) else None
+          if (first && (command || Finished(action))) ActualRows.ofFirstRun(plan, e.groups) else None
         e.ran(counted.getOrElse(e.groups), nanos) -> counted.isDefined
       }
       val byId = results.map { case (e, _) => e.id -> e }.toMap

@@ -13,32 +13,39 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
  * @param one bytes of memory that one broadcast may take
  */
 final class GroupBroadcasts(tree: JoinTree, one: Double) {
-  private val memory = one * GroupBroadcasts.Together
+  import GroupBroadcasts._
 
-  private val chosen: Vector[(JoinTree.Join, BuildSide, Double)] = tree.joins.flatMap { j =>
+  private val chosen: Vector[Chosen] = tree.joins.flatMap { j =>
     // Spark broadcasts by itself what it can run in no other way
     val side = if (j.operator.exists(_.copies)) None else JoinChoice.side(j.method)
-    side.map(s => (j, s, (if (s == BuildLeft) j.left else j.right).memory))
+    side.map(s => Chosen(j, s, if (s == BuildLeft) j.left else j.right))
   }
 
-  private val fit: Vector[(JoinTree.Join, BuildSide, Double)] = {
-    val sized = chosen.sortBy(_._3)
-    sized.zip(sized.map(_._3).scanLeft(0.0)(_ + _).tail).collect { case (each, sum) if sum <= memory => each }
+  private val fit: Vector[Chosen] = {
+    val sized = chosen.sortBy(_.memory)
+    val sums  = sized.scanLeft((0.0, 0.0)) { case ((most, expected), c) => (most + c.memory, expected + c.expected) }
+    sized.zip(sums.tail).collect { case (c, (most, expected)) if most <= one * Together && expected <= one => c }
   }
 
   /** Those that fit together, the small ones first. */
-  val fitting: Map[JoinTree.Join, BuildSide] = fit.map { case (j, side, _) => j -> side }.toMap
+  val fitting: Map[JoinTree.Join, BuildSide] = fit.map(c => c.join -> c.side).toMap
 
   /** Bytes of memory of the largest broadcast that fits, if some of them do not. */
   val largest: Option[Double] =
-    if (fit.size == chosen.size) None else Some(fit.lastOption.fold(0.0)(_._3))
+    if (fit.size == chosen.size) None else Some(fit.lastOption.fold(0.0)(_.memory))
 }
 
 private object GroupBroadcasts {
 
+  final private case class Chosen(join: JoinTree.Join, side: BuildSide, input: JoinTree) {
+    def memory: Double   = input.memory
+    def expected: Double = input.expectedMemory
+  }
+
   /**
-   * Memory of all broadcasts of a group, in parts of what one may take: a fifth of the heap. One takes its maximum only
-   * if its estimate is wrong by far, and two of them seldom do so in one query.
+   * Memory of all broadcasts of a group at most, in parts of what one may take. Their expected memory must fit into
+   * what one may take. One takes its maximum only if its estimate is wrong by far, and two of them seldom do so in one
+   * query.
    */
   val Together = 2.0
 }

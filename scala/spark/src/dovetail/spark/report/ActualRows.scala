@@ -55,15 +55,15 @@ object ActualRows {
   }
 
   /**
-   * The same for a plan that a listener got after a run, when another run of it may have started.
+   * The same for a plan that a listener got after a run, when another run of it may have started. The plan of a command
+   * runs once, or not at all: a write that skips a target which exists is reported like one that has written no rows.
    *
-   * @param again whether the plan can run again; the plan of a command cannot
    * @return None if the metrics are not those of the first run
    */
-  def ofFirstRun(plan: SparkPlan, groups: Vector[GroupReport], again: Boolean): Option[Vector[GroupReport]] = {
-    val counted = apply(plan, groups, drained = !again || RunMarks.coverLastStage(plan))
+  def ofFirstRun(plan: SparkPlan, groups: Vector[GroupReport]): Option[Vector[GroupReport]] = {
+    val counted = apply(plan, groups, drained = RunMarks.coverLastStage(plan))
     // the marks are read last, so that a reset during the walk is seen
-    if (!again || RunMarks.isFirstRun(plan)) Some(counted) else None
+    if (RunMarks.isFirstRun(plan)) Some(counted) else None
   }
 
   /**
