@@ -246,36 +246,6 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
-  test(
-    "a directory that takes long to list: the older listing answers, and what another session wrote is found later"
-  ) {
-    withDirectory { d =>
-      withConf(WatchedFileSystem.setting) {
-        val directory = new HadoopPath(s"${WatchedFileSystem.Scheme}:$d")
-        val store     =
-          new StatisticsStore(new StoreFiles(directory, spark.sessionState.newHadoopConf()), checkMillis = -1L)
-        def found = store.find("file:/t").map(_.header.name)
-        storeAt(d).write(StoreWriter.table("file:/t", "first", 1))
-        assert(found.contains("first-1"))
-        val listed = new CountDownLatch(1)
-        WatchedFileSystem.beforeList = () => { listed.await(60L, TimeUnit.SECONDS); () }
-        try {
-          storeAt(d).write(StoreWriter.table("file:/t", "second", 20))
-          assert(found.contains("first-1") && found.contains("first-1"))
-          val (_, calls) = WatchedFileSystem.during(found)
-          assert(!calls.contains("list"), "one listing at a time")
-        } finally { listed.countDown(); WatchedFileSystem.beforeList = () => () }
-        assert(Iterator.continually(found).take(600).exists { name =>
-          if (!name.contains("second-20")) Thread.sleep(100L)
-          name.contains("second-20")
-        })
-        // what this session writes is seen at once
-        store.write(StoreWriter.table("file:/t", "third", 3))
-        assert(found.contains("third-3"))
-      }
-    }
-  }
-
   test("parts that take long to read and merge: the whole table stands for them, and no other look-up suffers") {
     withDirectory { d =>
       withConf(
