@@ -5,10 +5,15 @@ import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.stats.StoredTables
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles, StoreListing}
+import org.apache.spark.sql.dovetail.table.TableStatistics
 import org.scalatest.BeforeAndAfterAll
 
-/** The store on a file system that is slow: listings. */
+/** The store on a file system that is slow or fails for a while: listings, and merges of the parts of a table. */
 class SlowStoreSuite extends DovetailSuite with BeforeAndAfterAll {
 
   /** Starts the session, which sets up logging. */
@@ -171,4 +176,65 @@ class SlowStoreSuite extends DovetailSuite with BeforeAndAfterAll {
       }
     }
   }
+
+  /** Runs the body with analyzed tables p and r of four partitions and q of none, and with the store's directory. */
+  private def withParts[A](body: Path => A): A = withDirectory { d =>
+    val directory = d.resolve("store")
+    withConf(
+      WatchedFileSystem.setting,
+      "spark.dovetail.store.path" -> s"${WatchedFileSystem.Scheme}:$directory"
+    ) {
+      withTables("p", "q", "r") {
+        Seq("p", "r").foreach(t =>
+          spark.range(4000).selectExpr("id", "id % 4 AS part").write.partitionBy("part").saveAsTable(t)
+        )
+        spark.range(10).write.saveAsTable("q")
+        Seq("p", "q", "r").foreach { t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect(); known(table(t)) }
+        try body(directory)
+        finally WatchedFileSystem.beforeOpen = (_: HadoopPath) => ()
+      }
+    }
+  }
+
+  private def table(name: String): LeafNode = optimized(s"SELECT id FROM $name").collectFirst { case l: LeafNode =>
+    l
+  }.get
+  private def part(name: String, i: Int): LeafNode =
+    optimized(s"SELECT id FROM $name WHERE part = $i").collectFirst { case l: LeafNode => l }.get
+
+  private def known(leaf: LeafNode): TableStatistics = new StoredTables(spark).find(leaf).get
+
+  /** The statistics of leaves that one query gets within its planning time. */
+  private def planned(maxMillis: Long, leaves: LeafNode*): Seq[TableStatistics] =
+    withConf(DovetailConf.PlanningMaxMs.key -> maxMillis.toString)(
+      PlanningTime.ofItsOwn(spark.sessionState.conf) {
+        val tables = new StoredTables(spark)
+        tables.findAll(leaves)
+        leaves.map(tables.find(_).get)
+      }
+    ).get
+
+  test("a long merge of parts: the whole table stands for them, and no look-up of others or of memory suffers") {
+    withParts { _ =>
+      assert(planned(LongMillis, part("p", 0)).forall(s => s.fresh && s.rows == 1000L))
+      val opened = new CountDownLatch(1)
+      WatchedFileSystem.beforeOpen = path =>
+        if (path.getName.startsWith("p-")) { opened.await(60L, TimeUnit.SECONDS); () }
+      try {
+        val slow = planned(2000L, part("p", 1)).head
+        assert(math.abs(slow.rows - 1000L) < 100L && slow.unread.exists(_.files == 0), slow)
+        // longer than the time after which a place counts as hanging
+        Thread.sleep(1500L)
+        // parts that still are merged, others that were merged before, a table without parts, and parts of a table
+        // that were not asked for yet
+        val leaves = Seq(part("p", 1), part("p", 0), table("q"), part("r", 2))
+        val found  = planned(LongMillis, leaves: _*)
+        assert(found.map(_.fresh) == Seq(false, true, true, true))
+        assert(found.tail.map(_.rows) == Seq(1000L, 10L, 1000L))
+      } finally opened.countDown()
+    }
+  }
+
+  /** Planning time in milliseconds of which no look-up takes a quarter, on a loaded machine either. */
+  private val LongMillis = 60000L
 }

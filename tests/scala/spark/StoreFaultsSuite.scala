@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail
 
 import java.nio.file.{Files, Path, Paths}
 import java.nio.file.attribute.FileTime
-import java.util.concurrent.{CountDownLatch, TimeUnit}
+import java.util.concurrent.TimeUnit
 
 import scala.util.Random
 
@@ -10,8 +10,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.dovetail.base.{BoundedJson, DovetailConf}
-import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.base.BoundedJson
 import org.apache.spark.sql.dovetail.stats.StoredTables
 import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles, StoreLock, TableFile}
 import org.apache.spark.sql.dovetail.table.{GroupStatistics, TableStatistics}
@@ -243,35 +242,6 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
       // on a local disk the store does not list the directory, which would access every file
       val onDisk = storeAt(d.resolve("store"))
       assert((0 until 1000).forall(i => onDisk.find(s"file:/t/$i").exists(_.header.name == s"t-$i")))
-    }
-  }
-
-  test("parts that take long to read and merge: the whole table stands for them, and no other look-up suffers") {
-    withDirectory { d =>
-      withConf(
-        WatchedFileSystem.setting,
-        DovetailConf.PlanningMaxMs.key -> "2000",
-        "spark.dovetail.store.path"    -> s"${WatchedFileSystem.Scheme}:${d.resolve("store")}"
-      ) {
-        withTables("p", "q") {
-          spark.range(4000).selectExpr("id", "id % 4 AS part").write.partitionBy("part").saveAsTable("p")
-          spark.range(10).write.saveAsTable("q")
-          Seq("p", "q").foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect())
-          def planned(sql: String) = PlanningTime.ofItsOwn(spark.sessionState.conf)(known(sql)).flatten
-          assert(planned("SELECT id FROM p").exists(s => s.rows == 4000L && s.unread.isEmpty))
-          assert(planned("SELECT id FROM q").exists(_.rows == 10L))
-          val opened = new CountDownLatch(1)
-          WatchedFileSystem.beforeOpen = _ => { opened.await(60L, TimeUnit.SECONDS); () }
-          try {
-            val part = planned("SELECT id FROM p WHERE part = 1")
-            assert(part.exists(s => math.abs(s.rows - 1000L) < 100L && s.unread.isDefined), part)
-            // longer than the time after which a place counts as hanging
-            Thread.sleep(1500L)
-            assert(planned("SELECT id FROM q").exists(_.rows == 10L))
-            assert(planned("SELECT id FROM p WHERE part = 2").exists(_.unread.isDefined))
-          } finally { opened.countDown(); WatchedFileSystem.beforeOpen = (_: HadoopPath) => () }
-        }
-      }
     }
   }
 
