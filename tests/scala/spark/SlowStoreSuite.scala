@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail
 
-import java.nio.file.Path
+import java.io.IOException
+import java.nio.file.{Files, Path}
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import org.apache.hadoop.conf.Configuration
@@ -237,4 +238,27 @@ class SlowStoreSuite extends DovetailSuite with BeforeAndAfterAll {
 
   /** Planning time in milliseconds of which no look-up takes a quarter, on a loaded machine either. */
   private val LongMillis = 60000L
+
+  test("parts that could not be read because of the file system are read by the next query; broken ones are not") {
+    withParts { directory =>
+      WatchedFileSystem.beforeOpen = _ => throw new IOException("503 Slow Down")
+      try assert(!known(part("p", 1)).fresh)
+      finally WatchedFileSystem.beforeOpen = (_: HadoopPath) => ()
+      assert(known(part("p", 1)).fresh && known(part("p", 1)).rows == 1000L)
+
+      val list = Files.list(directory)
+      val file =
+        try list.toArray.map(_.asInstanceOf[Path]).find(_.getFileName.toString.startsWith("p-")).get
+        finally list.close()
+      val modified = Files.getLastModifiedTime(file)
+      Files.write(file, Files.readAllBytes(file).map(b => (b ^ 0x55).toByte))
+      Files.setLastModifiedTime(file, modified)
+      def opened(): Int = {
+        val (found, calls) = WatchedFileSystem.during(known(part("p", 3)))
+        assert(!found.fresh)
+        calls.count(_ == s"open ${file.getFileName}")
+      }
+      assert(opened() > 0 && opened() == 0)
+    }
+  }
 }

@@ -221,8 +221,9 @@ object StoredTables {
     val rows    = table.statistics.sample.fold(0)(_.rows.length)
     val whole   = new TableSketch(table.header.recipe, math.max(rows, 1))
     val all     = store.sketches(table, headers)(whole.merge)
-    val merge   = if (all) Some(whole.result(headers.map(_.bytes).sum, table.header.collectedAt)) else None
-    merges.put((table, parts), new Merge(table, parts, merge))
+    val merge   = all.toOption.map(_ => whole.result(headers.map(_.bytes).sum, table.header.collectedAt))
+    // after an error of the file system, the next query reads the parts again
+    if (all.left.forall(store.lasting)) merges.put((table, parts), new Merge(table, parts, merge))
     merge
   }
 

@@ -77,16 +77,16 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
 
   /**
    * Gives the unpacked sketches of some parts of a table to `use`, one after the other, in one read of its file.
-   * Returns whether all could be read.
+   * Returns why one of them could not be read, if so.
    */
-  def sketches(table: StoredTable, parts: Seq[TableFile.Part])(use: TableSketch => Unit): Boolean = {
+  def sketches(table: StoredTable, parts: Seq[TableFile.Part])(use: TableSketch => Unit): Either[Throwable, Unit] = {
     val replaced = () => !header(table.file).contains(table.header)
     reading(table.file, unless = replaced)(files.open(table.file) { in =>
       parts.sortBy(_.block.offset).foreach { part =>
         in.seek(table.header.blocks + part.block.offset)
         use(TableSketch.fromBytes(TableFile.readBlock(in, part.block), table.header.recipe, table.header.version))
       }
-    }).isRight
+    })
   }
 
   def sketch(table: StoredTable, part: Array[Byte]): Option[TableSketch] =
@@ -209,7 +209,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
     }
 
   /** Whether reading the same file again fails again, because its contents are broken rather than the file system. */
-  private def lasting(e: Throwable): Boolean = e match {
+  def lasting(e: Throwable): Boolean = e match {
     case _: BrokenFile | _: java.io.EOFException | _: TableFile.NewerVersion => true
     case _: IOException                                                      => false
     case _                                                                   => true
