@@ -232,6 +232,20 @@ class SlowStoreSuite extends DovetailSuite with BeforeAndAfterAll {
         val found  = planned(LongMillis, leaves: _*)
         assert(found.map(_.fresh) == Seq(false, true, true, true))
         assert(found.tail.map(_.rows) == Seq(1000L, 10L, 1000L))
+
+        // all files were read: they have their share of a count that is set, and ANALYZE has nothing to do
+        spark.sql("DOVETAIL SET ROWS 1000000 FOR TABLE p").collect()
+        try assert(math.abs(known(part("p", 2)).rows - 250000L) < 25000L)
+        finally spark.sql("DOVETAIL FORGET ROWS").collect()
+        val advice = spark.sql(
+          "SELECT state, reason FROM dovetail_advise('SELECT 1 FROM p JOIN q ON p.id = q.id WHERE p.part = 2')"
+        ).collect().map(r => r.getString(0) -> r.getString(1))
+        assert(
+          advice.length == 2 && advice.forall { case (state, why) =>
+            state == "fresh" && !why.contains("added or changed")
+          },
+          advice.toSeq
+        )
       } finally opened.countDown()
     }
   }

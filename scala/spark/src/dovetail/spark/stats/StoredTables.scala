@@ -232,11 +232,11 @@ object StoredTables {
     times(s, bytes.toDouble / s.bytes).copy(bytes = bytes, unread = Some(unread))
 
   /**
-   * Scales statistics to a row count that the user has set for the whole table. If all files are unchanged, they get
-   * the share of it that they had of the table when it was read; otherwise they get the whole count.
+   * Scales statistics to a row count that the user has set for the whole table. If all files that exist now were
+   * read, they get the share of it that they had of the table when it was read; otherwise they get the whole count.
    */
   private def ofTable(s: TableStatistics, table: StoredTable, rows: Double): TableStatistics =
-    times(s, rows / math.max(1.0, (if (s.unread.isEmpty) table.statistics.rows else s.rows).toDouble))
+    times(s, rows / math.max(1.0, (if (s.unread.forall(_.files == 0)) table.statistics.rows else s.rows).toDouble))
 
   /** Multiplies the number of rows, as if all rows were like those that were read. */
   private def times(s: TableStatistics, factor: Double): TableStatistics = {
