@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import threading
 from contextlib import ExitStack, contextmanager
 from dataclasses import fields
@@ -56,6 +57,9 @@ _NO_STATEMENTS = (
 )
 _STOPPED = "the session is stopped. Start one with dovetail.enable(SparkSession.builder).getOrCreate()."
 
+# What pathlib makes of a URI: "s3a://bucket/x" loses a slash. A scheme has two letters or more, a drive of Windows one.
+_SHORTENED_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)")
+
 # One lock per session and setting that a call changes for a while. Settings belong to all threads of a session.
 _CHANGES: WeakKeyDictionary[SparkSession, dict[str, threading.RLock]] = WeakKeyDictionary()
 _CHANGES_LOCK = threading.Lock()
@@ -99,8 +103,19 @@ def _told_once() -> Iterator[None]:
 
 
 def path_literal(spark: SparkSession, path: str | PathLike[str]) -> str:
-    """A path as a string literal of this session's parser."""
-    return text_literal(spark, fspath(path) if isinstance(path, PathLike) else path)
+    """A path as a string literal of this session's parser.
+
+    Raises:
+        StatementError: It is not a path, or a URI that a path object has changed.
+    """
+    if not isinstance(path, PathLike):
+        return text_literal(spark, path)
+    text = fspath(path)
+    if isinstance(text, str) and _SHORTENED_URI.match(text):
+        raise StatementError(
+            f"{path!r} has become {text!r}: path objects do not keep the slashes of a URI. Pass the URI as a str."
+        )
+    return text_literal(spark, text)
 
 
 def text_literal(spark: SparkSession, text: str) -> str:

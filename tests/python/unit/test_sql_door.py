@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
 from types import SimpleNamespace
 from typing import Any
 
@@ -54,6 +55,26 @@ class Known:
 def test_columns_of_a_newer_jar_are_left_out() -> None:
     session: Any = Session({"name": "a", "relations": ["x", "y"], "later": 5})
     assert _sql.records(session, "dovetail_pins", Known) == [Known("a", ("x", "y"))]
+
+
+@pytest.mark.parametrize("uri", ["s3a://bucket/x", "hdfs://host:8020/x", "file:///x"])
+def test_a_uri_that_a_path_object_has_changed_is_refused(uri: str) -> None:
+    session: Any = Session()
+    with pytest.raises(StatementError, match="Pass the URI as a str"):
+        _sql.path_literal(session, Path(uri))
+    assert _sql.path_literal(session, uri) == f"'{uri}'"
+
+
+def test_path_objects_of_files_and_paths_with_all_slashes_pass() -> None:
+    class Remote:
+        def __fspath__(self) -> str:
+            return "s3a://bucket/x"
+
+    session: Any = Session()
+    paths = (Path("/data/x"), Path("x"), Path("a/b:/c"), PureWindowsPath("C:/x"), Remote())
+    texts = [_sql.path_literal(session, path) for path in paths]
+    assert texts == ["'/data/x'", "'x'", "'a/b:/c'", "'C:\\\\x'", "'s3a://bucket/x'"]
+    assert _sql.path_literal(session, Path("C:/x")) == "'C:/x'"
 
 
 def test_a_thread_waits_until_another_one_has_put_the_switch_back() -> None:

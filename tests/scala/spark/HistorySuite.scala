@@ -461,6 +461,20 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
     }
   }
 
+  test("entries that come while the index rests are seen by the statement that follows") {
+    remembering() { _ =>
+      // so many that the index rests for longer than this test takes
+      val many    = (0 until 40000).map(i => entry(f"$i%06d"))
+      val history = History(spark)
+      history.take(many.toVector)
+      history.take(Vector(entry("a", runs = 9)))
+      assert(history.now.runs("a").isDefined)
+      History.later(0L)(history.add(Seq("b"))((key, _) => entry(key, runs = 9)))
+      ShowHistory.settle(spark)
+      assert(history.now.runs("b").isDefined)
+    }
+  }
+
   test("what is kept comes back from JSON as it was; nonsense is left out") {
     val errors =
       GroupErrors("~e", Vector("t"), DataStamp(-5L, 2, 3L, 4L), Map(Set(0, 2) -> EstimateErrors(3, -0.5, 1e-9)), 2, 5L)

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail
 
 import java.nio.file.{Files, Path, Paths}
 import java.nio.file.attribute.FileTime
-import java.util.concurrent.{CountDownLatch, TimeUnit}
+import java.util.concurrent.TimeUnit
 
 import scala.util.Random
 
@@ -10,8 +10,7 @@ import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.dovetail.base.{BoundedJson, DovetailConf}
-import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.base.BoundedJson
 import org.apache.spark.sql.dovetail.stats.StoredTables
 import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles, StoreLock, TableFile}
 import org.apache.spark.sql.dovetail.table.{GroupStatistics, TableStatistics}
@@ -243,65 +242,6 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
       // on a local disk the store does not list the directory, which would access every file
       val onDisk = storeAt(d.resolve("store"))
       assert((0 until 1000).forall(i => onDisk.find(s"file:/t/$i").exists(_.header.name == s"t-$i")))
-    }
-  }
-
-  test(
-    "a directory that takes long to list: the older listing answers, and what another session wrote is found later"
-  ) {
-    withDirectory { d =>
-      withConf(WatchedFileSystem.setting) {
-        val directory = new HadoopPath(s"${WatchedFileSystem.Scheme}:$d")
-        val store     =
-          new StatisticsStore(new StoreFiles(directory, spark.sessionState.newHadoopConf()), checkMillis = -1L)
-        def found = store.find("file:/t").map(_.header.name)
-        storeAt(d).write(StoreWriter.table("file:/t", "first", 1))
-        assert(found.contains("first-1"))
-        val listed = new CountDownLatch(1)
-        WatchedFileSystem.beforeList = () => { listed.await(60L, TimeUnit.SECONDS); () }
-        try {
-          storeAt(d).write(StoreWriter.table("file:/t", "second", 20))
-          assert(found.contains("first-1") && found.contains("first-1"))
-          val (_, calls) = WatchedFileSystem.during(found)
-          assert(!calls.contains("list"), "one listing at a time")
-        } finally { listed.countDown(); WatchedFileSystem.beforeList = () => () }
-        assert(Iterator.continually(found).take(600).exists { name =>
-          if (!name.contains("second-20")) Thread.sleep(100L)
-          name.contains("second-20")
-        })
-        // what this session writes is seen at once
-        store.write(StoreWriter.table("file:/t", "third", 3))
-        assert(found.contains("third-3"))
-      }
-    }
-  }
-
-  test("parts that take long to read and merge: the whole table stands for them, and no other look-up suffers") {
-    withDirectory { d =>
-      withConf(
-        WatchedFileSystem.setting,
-        DovetailConf.PlanningMaxMs.key -> "2000",
-        "spark.dovetail.store.path"    -> s"${WatchedFileSystem.Scheme}:${d.resolve("store")}"
-      ) {
-        withTables("p", "q") {
-          spark.range(4000).selectExpr("id", "id % 4 AS part").write.partitionBy("part").saveAsTable("p")
-          spark.range(10).write.saveAsTable("q")
-          Seq("p", "q").foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect())
-          def planned(sql: String) = PlanningTime.ofItsOwn(spark.sessionState.conf)(known(sql)).flatten
-          assert(planned("SELECT id FROM p").exists(s => s.rows == 4000L && s.unread.isEmpty))
-          assert(planned("SELECT id FROM q").exists(_.rows == 10L))
-          val opened = new CountDownLatch(1)
-          WatchedFileSystem.beforeOpen = _ => { opened.await(60L, TimeUnit.SECONDS); () }
-          try {
-            val part = planned("SELECT id FROM p WHERE part = 1")
-            assert(part.exists(s => math.abs(s.rows - 1000L) < 100L && s.unread.isDefined), part)
-            // longer than the time after which a place counts as hanging
-            Thread.sleep(1500L)
-            assert(planned("SELECT id FROM q").exists(_.rows == 10L))
-            assert(planned("SELECT id FROM p WHERE part = 2").exists(_.unread.isDefined))
-          } finally { opened.countDown(); WatchedFileSystem.beforeOpen = (_: HadoopPath) => () }
-        }
-      }
     }
   }
 

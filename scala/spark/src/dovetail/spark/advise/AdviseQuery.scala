@@ -120,13 +120,14 @@ object AdviseQuery {
     case t: AnalyzeTarget.Files =>
       def worth(state: String, reason: String) = Verdict(state, reason, Some(t.statement(columns, groups)))
       val statistics                           = known.flatten
-      val stale                                = statistics.flatMap(_.unread)
+      // all files of a pruned table may have been read, also if its statistics are not the exact ones of these files
+      val unread    = statistics.flatMap(_.unread).map(_.files).filter(_ > 0)
       val missing   = columns.filterNot(c => statistics.forall(_.columns.exists(_.name == c)))
       val uncounted = groups.filterNot(g => statistics.forall(_.groups.exists(_.columns.toSet == g.toSet)))
       if (columns.isEmpty) Verdict("fresh", "no join size depends on its columns")
       else if (known.exists(_.isEmpty)) worth("unknown", "never analyzed")
-      else if (stale.nonEmpty)
-        worth("stale", s"${stale.map(_.files).max} of its files were added or changed since it was analyzed")
+      else if (unread.nonEmpty)
+        worth("stale", s"${unread.max} of its files were added or changed since it was analyzed")
       else if (missing.nonEmpty) worth("incomplete", s"analyzed without ${missing.mkString(", ")}")
       else if (uncounted.nonEmpty)
         worth("incomplete", s"analyzed without the groups ${uncounted.map(_.mkString("(", ", ", ")")).mkString(", ")}")

@@ -39,9 +39,9 @@ final class History(files: StoreFiles) {
   private var writing = false
 
   // when the index was made last, how long that took in nanoseconds, and whether it will be made again
-  private var indexedAt = 0L
-  private var indexing  = 0L
-  private var waits     = false
+  private var indexedAt       = 0L
+  private var indexing        = 0L
+  @volatile private var waits = false
 
   @volatile private var index    = Option.empty[HistoryIndex]
   private val looking            = new AtomicBoolean
@@ -71,9 +71,12 @@ final class History(files: StoreFiles) {
     told ++= entries
     unsaved ++= entries
     if (indexing == 0L || System.nanoTime() - indexedAt >= indexing * Pause) reindex()
-    else if (!waits) waits = later(IndexAfterSeconds)(synchronized(if (waits) reindex()))
+    else if (!waits) waits = later(IndexAfterSeconds)(catchUp())
     if (!writing) writing = later(WriteAfterSeconds)(save())
   }
+
+  /** Makes the index now if it waits. */
+  private def catchUp(): Unit = if (waits) synchronized(if (waits) reindex())
 
   /** Makes the index of all entries anew: a full history has ten thousand sets, and a server many runs per second. */
   private def reindex(): Unit = {
@@ -95,10 +98,11 @@ final class History(files: StoreFiles) {
     gone.size
   }
 
-  /** Adds the entries of another history. */
-  def take(entries: Vector[HistoryEntry]): Unit = {
+  /** Adds the entries of another history. The index has them at once, for the statement that follows. */
+  def take(entries: Vector[HistoryEntry]): Unit = synchronized {
     val theirs = byKey(entries)
     add(entries.map(_.key))((key, mine) => mine.fold(theirs(key))(_.merged(theirs(key))))
+    catchUp()
   }
 
   /** Writes all entries that are not written yet. */
@@ -182,10 +186,13 @@ object History {
       true
     }
 
-  /** Waits until the histories contain all runs that were reported so far, at most this long. */
+  /** Waits until the indexes of all histories contain all runs that were reported so far, at most this long. */
   def settle(millis: Long): Unit = {
-    val done = new CountDownLatch(1)
-    if (later(0L)(done.countDown())) done.await(millis, TimeUnit.MILLISECONDS)
+    val done   = new CountDownLatch(1)
+    def work() =
+      try stores.values.forEach(_.catchUp())
+      finally done.countDown()
+    if (later(0L)(work())) done.await(millis, TimeUnit.MILLISECONDS)
     ()
   }
 

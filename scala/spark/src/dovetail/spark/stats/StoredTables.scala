@@ -3,6 +3,8 @@ package org.apache.spark.sql.dovetail.stats
 import java.util.IdentityHashMap
 import java.util.concurrent.{ConcurrentHashMap, FutureTask}
 
+import scala.collection.mutable.HashMap
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.{BoundedCache, FailOpen, HeapLimit}
@@ -40,24 +42,18 @@ final class StoredTables(session: SparkSession, beside: () => Unit = () => ()) e
   override def findAll(leaves: Seq[LeafNode]): Unit = {
     val missing = leaves.filterNot(found.containsKey)
     missing.foreach(found.put(_, None))
-    val reading = missing.flatMap(filesOf)
-    val stored  = if (reading.isEmpty) Nil
-    else looked(reading, store.files.place, beside)(f => store.find(TableKey(f.leaf, f.relation, hadoop)))
-    val existing = stored.flatMap { case (f, table) =>
+    val reading  = missing.flatMap(filesOf)
+    val existing = looked(reading).flatMap { case (f, table) =>
       guarded(f.leaf)(present(f.relation.location)).map(now => (f, table, now))
     }
     // the statistics of a whole table are in memory, those of its parts may have to be read
     val (whole, others) = existing.partition { case (_, table, now) => StoredTables.isWhole(table, now) }
-    val tables          = others.map { case (f, table, now) => f.leaf -> ((table, now)) }.toMap
-    // a merge of many parts may take longer than planning waits; until it is done, the whole table stands for them
-    val merged = if (others.isEmpty) Map.empty[LeafNode, TableStatistics]
-    else
-      looked(others.map(_._1), PartsPlace) { f =>
-        val (table, now) = tables(f.leaf)
-        StoredTables.statisticsOf(store, table, now)
-      }.map { case (f, statistics) => f.leaf -> statistics }.toMap
+    // leaves that read the same parts share one merge
+    val merges  = new HashMap[(StoredTable, Vector[Int]), Option[TableStatistics]]
     val ofParts = others.flatMap { case (f, table, now) =>
-      merged.get(f.leaf).orElse(StoredTables.ofWhole(table, now)).map(s => f -> (table -> s))
+      val parts = StoredTables.held(table, now)
+      val merge = merges.getOrElseUpdate((table, parts), merged(f.leaf, table, parts))
+      StoredTables.statisticsOf(table, parts, now, merge).map(s => f -> (table -> s))
     }
     val known = whole.map { case (f, table, _) => f -> (table -> table.statistics) } ++ ofParts
     known.foreach { case (f, (table, statistics)) =>
@@ -79,17 +75,25 @@ final class StoredTables(session: SparkSession, beside: () => Unit = () => ()) e
   private lazy val store  = StatisticsStore(session)
   private lazy val hadoop = session.sparkContext.hadoopConfiguration
 
-  /** Another name than that of the store: merges that take long must not keep queries from the store. */
-  private def PartsPlace = s"parts of tables in ${store.files.place}"
-
-  /** The leaves for which the lookup finds something, with the result; empty if the store does not answer in time. */
-  private def looked[A](of: Seq[StoredTables.Files], place: => String, before: () => Unit = () => ())(
-      look: StoredTables.Files => Option[A]
-  ): Seq[(StoredTables.Files, A)] =
-    guarded(of.head.leaf)(Aside(place) { _ =>
-      before()
-      of.flatMap(f => guarded(f.leaf)(look(f)).map(f -> _))
+  /** The leaves that are in the store, with their tables; empty if the store does not answer in time. */
+  private def looked(of: Seq[StoredTables.Files]): Seq[(StoredTables.Files, StoredTable)] =
+    if (of.isEmpty) Nil
+    else guarded(of.head.leaf)(Aside(store.files.place) { _ =>
+      beside()
+      of.flatMap(f => guarded(f.leaf)(store.find(TableKey(f.leaf, f.relation, hadoop))).map(f -> _))
     }).getOrElse(Nil)
+
+  /**
+   * The merge of some parts of a table; None if a part cannot be read. A merge of many parts may take longer than
+   * planning waits; there is none until it is done. Its place is the table's own, because a long merge must not keep
+   * queries from the store or from the merges of other tables.
+   */
+  private def merged(leaf: LeafNode, table: StoredTable, parts: Vector[Int]): Option[TableStatistics] =
+    StoredTables.inMemory(table, parts).getOrElse(
+      guarded(leaf)(Aside(s"the merge of parts of ${table.file} in ${store.files.place}") { _ =>
+        StoredTables.merged(store, table, parts)
+      }.flatten)
+    )
 
   private def guarded[A](leaf: LeafNode)(look: => Option[A]): Option[A] =
     try look
@@ -151,20 +155,28 @@ object StoredTables {
     parts.iterator.map(_.files.size).sum == now.size && parts.forall(_.files.forall(present))
   }
 
+  /** The parts of which all files exist now. */
+  private def held(table: StoredTable, now: Vector[DataFile]): Vector[Int] = {
+    val present = now.iterator.map(_.fingerprint).toSet
+    table.header.parts.indices.filter(i => table.header.parts(i).files.forall(present)).toVector
+  }
+
   /**
    * Statistics of the files that exist now, if they are others than those that were read; None if neither these files
    * nor any earlier ones with data were read.
+   *
+   * @param parts the parts of which all files exist now
+   * @param merge the merge of these parts; without it, the whole table stands for them
    */
   private def statisticsOf(
-      store: StatisticsStore,
       table: StoredTable,
-      now: Vector[DataFile]
+      parts: Vector[Int],
+      now: Vector[DataFile],
+      merge: Option[TableStatistics]
   ): Option[TableStatistics] = {
-    val present = now.iterator.map(_.fingerprint).toSet
-    val parts   = table.header.parts.indices.filter(i => table.header.parts(i).files.forall(present)).toVector
-    val held    = parts.iterator.map(table.header.parts(_).files.size).sum
-    val bytes   = now.map(_.length).sum
-    merged(store, table, parts) match {
+    val held  = parts.iterator.map(table.header.parts(_).files.size).sum
+    val bytes = now.map(_.length).sum
+    merge match {
       case Some(m) if held == now.size => Some(m)
       case Some(m) if m.bytes > 0L     => Some(scaled(m, bytes, unread(table, parts, now)))
       case _                           => ofWhole(table, now)
@@ -185,12 +197,16 @@ object StoredTables {
     Unread(missing.size, if (bytes > 0L) missing.map(_.length).sum.toDouble / bytes else 0.0)
   }
 
+  /** The merge of some parts that was made before: None in it if a part is broken. */
+  private def inMemory(table: StoredTable, parts: Vector[Int]): Option[Option[TableStatistics]] =
+    merges.get((table, parts)).map(_.statistics)
+
   /**
    * The parts of one table are merged by one thread at a time, because that takes memory and reads the file. A thread
    * that asks for the same parts meanwhile waits for the result, one that asks for others gets None.
    */
   private def merged(store: StatisticsStore, table: StoredTable, parts: Vector[Int]): Option[TableStatistics] =
-    merges.get((table, parts)).fold {
+    inMemory(table, parts).getOrElse {
       val mine    = new PartsMerge(parts, new FutureTask(() => merge(store, table, parts)))
       val running = Option(underWay.putIfAbsent(table, mine)).getOrElse {
         try mine.task.run()
@@ -198,15 +214,16 @@ object StoredTables {
         mine
       }
       if (running.parts == parts) Aside.result(running.task) else None
-    }(_.statistics)
+    }
 
   private def merge(store: StatisticsStore, table: StoredTable, parts: Vector[Int]): Option[TableStatistics] = {
     val headers = parts.map(table.header.parts(_))
     val rows    = table.statistics.sample.fold(0)(_.rows.length)
     val whole   = new TableSketch(table.header.recipe, math.max(rows, 1))
     val all     = store.sketches(table, headers)(whole.merge)
-    val merge   = if (all) Some(whole.result(headers.map(_.bytes).sum, table.header.collectedAt)) else None
-    merges.put((table, parts), new Merge(table, parts, merge))
+    val merge   = all.toOption.map(_ => whole.result(headers.map(_.bytes).sum, table.header.collectedAt))
+    // after an error of the file system, the next query reads the parts again
+    if (all.left.forall(store.lasting)) merges.put((table, parts), new Merge(table, parts, merge))
     merge
   }
 
@@ -215,11 +232,11 @@ object StoredTables {
     times(s, bytes.toDouble / s.bytes).copy(bytes = bytes, unread = Some(unread))
 
   /**
-   * Scales statistics to a row count that the user has set for the whole table. If all files are unchanged, they get
-   * the share of it that they had of the table when it was read; otherwise they get the whole count.
+   * Scales statistics to a row count that the user has set for the whole table. If all files that exist now were
+   * read, they get the share of it that they had of the table when it was read; otherwise they get the whole count.
    */
   private def ofTable(s: TableStatistics, table: StoredTable, rows: Double): TableStatistics =
-    times(s, rows / math.max(1.0, (if (s.unread.isEmpty) table.statistics.rows else s.rows).toDouble))
+    times(s, rows / math.max(1.0, (if (s.unread.forall(_.files == 0)) table.statistics.rows else s.rows).toDouble))
 
   /** Multiplies the number of rows, as if all rows were like those that were read. */
   private def times(s: TableStatistics, factor: Double): TableStatistics = {

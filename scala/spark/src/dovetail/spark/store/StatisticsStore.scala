@@ -25,9 +25,12 @@ import org.apache.spark.unsafe.types.UTF8String
 final class StatisticsStore(val files: StoreFiles, checkMillis: Long = StatisticsStore.CheckMillis) {
   import StatisticsStore._
 
-  private val listing  = new StoreListing(files, checkMillis)
+  private val listing  = new StoreListing(() => files.list(), checkMillis)
   private val read     = new BoundedCache[String, CacheEntry]("statistics", CacheBytes)(_.bytes)
   private val updating = new Object
+
+  // the look at a changed file and its entry in the listing are one step: the last of two writers notes the last state
+  private val noting = new Object
 
   // a file is read by one thread at a time, and other files at the same time by others
   private val loads = Array.fill(ParallelLoads)(new Object)
@@ -53,7 +56,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
       case Right(table) => (Some(table).filter(_.header.key == key), Long.MaxValue)
       case Left(e)      => (None, if (lasting(e)) Long.MaxValue else System.nanoTime() + RetryNanos)
     }
-    listing.note(name, found)
+    listing.note(name, stamp, found)
     read.put(name, CacheEntry(found, table, until))
     table
   }
@@ -74,16 +77,16 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
 
   /**
    * Gives the unpacked sketches of some parts of a table to `use`, one after the other, in one read of its file.
-   * Returns whether all could be read.
+   * Returns why one of them could not be read, if so.
    */
-  def sketches(table: StoredTable, parts: Seq[TableFile.Part])(use: TableSketch => Unit): Boolean = {
+  def sketches(table: StoredTable, parts: Seq[TableFile.Part])(use: TableSketch => Unit): Either[Throwable, Unit] = {
     val replaced = () => !header(table.file).contains(table.header)
     reading(table.file, unless = replaced)(files.open(table.file) { in =>
       parts.sortBy(_.block.offset).foreach { part =>
         in.seek(table.header.blocks + part.block.offset)
         use(TableSketch.fromBytes(TableFile.readBlock(in, part.block), table.header.recipe, table.header.version))
       }
-    }).isRight
+    })
   }
 
   def sketch(table: StoredTable, part: Array[Byte]): Option[TableSketch] =
@@ -105,8 +108,17 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
   def write(table: TableFile.NewTable): Unit = {
     val name = fileName(table.key)
     files.replace(name)(TableFile.write(_, table))
+    changed(name)
+  }
+
+  /** Makes a file that this JVM has replaced or deleted known to all look-ups from now on. */
+  private def changed(name: String): Unit = {
     read.remove(name)
-    listing.forget()
+    if (!files.local)
+      noting.synchronized {
+        try listing.changed(name, files.stamp(name))
+        catch { case NonFatal(_) => listing.forget() }
+      }
   }
 
   /**
@@ -134,8 +146,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
   /** Removes the stored statistics of a table, and returns whether there were any. */
   def remove(key: String): Boolean = {
     val removed = files.delete(fileName(key))
-    read.remove(fileName(key))
-    listing.forget()
+    changed(fileName(key))
     removed
   }
 
@@ -198,7 +209,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
     }
 
   /** Whether reading the same file again fails again, because its contents are broken rather than the file system. */
-  private def lasting(e: Throwable): Boolean = e match {
+  def lasting(e: Throwable): Boolean = e match {
     case _: BrokenFile | _: java.io.EOFException | _: TableFile.NewerVersion => true
     case _: IOException                                                      => false
     case _                                                                   => true
