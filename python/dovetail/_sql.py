@@ -58,7 +58,8 @@ _NO_STATEMENTS = (
 _STOPPED = "the session is stopped. Start one with dovetail.enable(SparkSession.builder).getOrCreate()."
 
 # What pathlib makes of a URI: "s3a://bucket/x" loses a slash. A scheme has two letters or more, a drive of Windows one.
-_SHORTENED_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/(?!/)")
+# Hadoop accepts one slash after "file:".
+_SHORTENED_URI = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/(?!/)")
 
 # One lock per session and setting that a call changes for a while. Settings belong to all threads of a session.
 _CHANGES: WeakKeyDictionary[SparkSession, dict[str, threading.RLock]] = WeakKeyDictionary()
