@@ -14,7 +14,7 @@ import dovetail.kernel.size.SampleBounds._
  *  - In a cyclic join, the equalities of the join tree alone give a limit: the others are counted as if they kept all.
  *  - Partial samples may be off by [[Doubt]]. A predicate that was not tried on a sample is taken to keep all of it.
  *  - Partial samples miss rows of a table of which fewer than three divided by the chance to draw one exist (the rule
- *    of three: if none is seen in n draws, at most three in n exist, at 95 %), each with all its partners.
+ *    of three: if none is seen in n draws, at most three in n exist, at 95 %), each with its partners.
  *  - Rows that lay together, and rows of a table that has changed since, tell no limit.
  */
 final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
@@ -25,7 +25,7 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
     if (joins.covered.isEmpty) Array.empty
     else graph.classes.map(c => RelSet(c.relations.filter(joins.covered.contains(_)): _*)).toArray
   private val trees    = new mutable.LongMap[Double]
-  private val partners = Array.fill(n)(Array.fill(n)(Double.NaN))
+  private val partners = Array.fill(n)(new Array[Met](n))
 
   /** @param piece relations with samples that equalities connect */
   def rowsOf(piece: RelSet): Double = {
@@ -65,34 +65,43 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
     if (share < Untried) share else 1.0
   }
 
-  /** Rows of the join with a row that was not drawn, for each partial relation in turn. */
+  /**
+   * Rows of the join with rows that were not drawn. Each meets the most frequent key of complete samples, and one row of
+   * each partial sample, as far as the count does not cover more: it expects rows of usual keys, and [[Doubt]] is for
+   * keys some times as frequent. Beyond that, one partial sample is met with its most frequent key. That a key is in no
+   * sample and frequent in several tables is too rare to count with.
+   */
   private def unseen(set: RelSet, partial: Vector[Int]): Double = {
-    val all = set.toVector
-    partial.map { r =>
-      RuleOfThree / joins.fractionOf(r) *
-        all.filter(_ != r).map(o => all.map(mostPartners(o, _)).max).product
-    }.sum
+    val all          = set.toVector
+    def most(r: Int) = all.map(met(r, _).largest).max
+    def skew(r: Int) = all.map(met(r, _).skew).max
+    val whole        = all.filter(samples(_).complete).map(most).product
+    val beyondUsual  = if (partial.size > 1) math.max(1.0, partial.map(skew).max / Doubt) else 1.0
+    RuleOfThree * partial.map(1.0 / joins.fractionOf(_)).product * whole * beyondUsual
   }
 
-  /** Most rows of a relation's table that one row of another relation meets by their common classes; at least 1. */
-  private def mostPartners(relation: Int, other: Int): Double = {
-    if (partners(relation)(other).isNaN) partners(relation)(other) = met(relation, other)
-    partners(relation)(other)
-  }
-
-  private def met(relation: Int, other: Int): Double = {
-    val keys = classesOf(relation).filter(classesOf(other).contains)
-    if (relation == other || keys.isEmpty) 1.0
-    else {
-      val groups = joins.groupsOf(relation, keys)
-      if (samples(relation).complete) math.max(1.0, groups.kept.largest)
-      else if (groups.drawn.largest <= 1.0) 1.0
-      else groups.drawn.largest / joins.fractionOf(relation)
+  /** The rows of a relation's sample that one row of another relation meets by their common classes. */
+  private def met(relation: Int, other: Int): Met = {
+    if (partners(relation)(other) == null) {
+      val keys = if (relation == other) Vector.empty else classesOf(relation).filter(classesOf(other).contains)
+      partners(relation)(other) = if (keys.isEmpty) Met(1.0, 1.0) else Met(joins.groupsOf(relation, keys).kept)
     }
+    partners(relation)(other)
   }
 }
 
 private object SampleBounds {
+
+  /**
+   * @param largest rows with the most frequent key, at least 1
+   * @param skew    the same as a multiple of the average, at least 1
+   */
+  final private case class Met(largest: Double, skew: Double)
+
+  private object Met {
+    def apply(keys: KeyGroups.Counts): Met =
+      if (keys.filled == 0) Met(1.0, 1.0) else Met(keys.largest, keys.largest * keys.filled / keys.rows)
+  }
 
   /**
    * Factor by which a count on partial samples may be too low. The largest factor measured on real joins of up to eight
