@@ -1,10 +1,10 @@
 """The order in which modes run a suite: rounds over all queries, in which every mode goes first equally often.
 
-The mode that runs a query first pays for compiling its code and for cold buffers, 14 to 17 % of its time. Round 0 first
-plans a query once in every mode, because a planner that is new is slow. Then it runs the query in all modes and
-compares the plans that they executed. A mode that executed plain Spark's plan counts as equal in that query and is not
-timed again. The other modes, with plain Spark among them, are timed in the rows of a Latin square, so that each of them
-goes first equally often. If all plans differ, round 0 is the first row of the square.
+The mode that runs a query first pays for compiling its code and for cold buffers. Round 0 first plans a query once in
+every mode, because a planner that is new is slow. Then it runs the query in all modes and compares the plans that they
+executed. A mode that executed plain Spark's plan counts as equal in that query and is not timed again. The other modes,
+with plain Spark among them, are timed in the rows of a Latin square, so that each of them goes first equally often. If
+all plans differ, round 0 is the first row of the square.
 
 `times` is the command, and `times_report` makes tables of the results.
 """
