@@ -188,14 +188,19 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
     withTables("h_target") {
       spark.sql("CREATE TABLE h_target (name STRING, v INT, w INT) USING parquet PARTITIONED BY (w)")
       spark.sql("INSERT INTO h_target VALUES ('x', 1, 1)")
-      val rows  = "SELECT a.name, b.v FROM h_fact f JOIN h_a a ON f.a = a.k JOIN h_b b ON f.b = b.k WHERE b.v < 3"
-      val write = s"INSERT OVERWRITE h_target PARTITION (w = 1) IF NOT EXISTS $rows"
-      for (adaptive <- Seq("true", "false"))
-        remembering("spark.sql.adaptive.enabled" -> adaptive) { _ =>
+      val rows      = "SELECT a.name, b.v FROM h_fact f JOIN h_a a ON f.a = a.k JOIN h_b b ON f.b = b.k WHERE b.v < 3"
+      val write     = s"INSERT OVERWRITE h_target PARTITION (w = 1) IF NOT EXISTS $rows"
+      val adaptive  = "spark.sql.adaptive.enabled"
+      val coalesces = "spark.sql.adaptive.coalescePartitions.enabled"
+      for (
+        settings <-
+          Seq(Seq(adaptive -> "false"), Seq(adaptive -> "true"), Seq(adaptive -> "true", coalesces -> "false"))
+      )
+        remembering(settings: _*) { _ =>
           runs(write)
-          assert(recorded.values.forall(_ > 0L), s"adaptive $adaptive: $recorded")
+          assert(recorded.values.forall(_ > 0L), s"$settings: $recorded")
           runs(write.replace("w = 1", "w = 2"))
-          assert(recorded.get(Set("h_fact", "h_a", "h_b")).exists(_ > 0L), s"adaptive $adaptive: $recorded")
+          assert(recorded.get(Set("h_fact", "h_a", "h_b")).exists(_ > 0L), s"$settings: $recorded")
           spark.sql("ALTER TABLE h_target DROP PARTITION (w = 2)")
         }
     }

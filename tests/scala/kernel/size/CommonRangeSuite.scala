@@ -75,6 +75,18 @@ class CommonRangeSuite extends AnyFunSuite {
     assert(turned.beyond && turned.pairs / math.max(turned.domain, turned.domainBefore) === 1.0 / 1825)
   }
 
+  test("after rows that were added later, the class has the range that they were joined with") {
+    val later    = JoinKey(0, domain = 73000.0, low = 2000.0, high = 2010.0)
+    val calendar = JoinKey(0, domain = 11.0, low = 2000.0, high = 2010.0)
+    for (added <- Seq(0.1, 1.0)) {
+      val of    = opened(sales.copy(unseen = added))
+      val first = CommonRange(later, input(10.0, 73000.0), of, input(1e6, 1e6), restriction = 1.0)
+      of.join(8, later, first)
+      assert(of.low == 2000.0 && of.high == 2010.0)
+      assert(!CommonRange(calendar, input(11.0, 11.0), of, input(1e6, 1e6), restriction = 1.0).beyond)
+    }
+  }
+
   test("another key that is restricted more restricts this one, and the members before it") {
     // another key keeps a tenth of 100 rows; this key is unique in its table, so a tenth of it is left
     val common = CommonRange(

@@ -21,7 +21,7 @@ final class Alternatives private (private val shares: TreeMap[Long, Double]) {
   /** Combines each row of this relation with a row of another relation that is independent of it. */
   def and(other: Alternatives): Alternatives = {
     val sums = new mutable.LongMap[Double]
-    for ((a, p) <- common; (b, q) <- other.common) sums(a & b) = sums.getOrElse(a & b, 0.0) + p * q
+    for ((a, p) <- common; (b, q) <- other.common; if p * q > 0.0) sums(a & b) = sums.getOrElse(a & b, 0.0) + p * q
     new Alternatives(TreeMap(sums.toSeq: _*))
   }
 

@@ -104,9 +104,9 @@ final class CardinalityModel(graph: JoinGraph) {
   private def inner(relations: Array[Int], count: Int, withBound: Boolean): SetSize =
     if (count < 2 || !sampled) fold(relations, count, withBound).size
     else {
-      val pieces = samples.pieces(RelSet(relations.take(count).toIndexedSeq: _*))
       val whole  = fold(relations, count, withBound)
-      if (pieces.isEmpty || whole.beyond) whole.size else counted(whole, pieces, count)
+      val pieces = samples.pieces(RelSet(relations.take(count).toIndexedSeq: _*) - new RelSet(whole.beyond))
+      if (pieces.isEmpty) whole.size else counted(whole, pieces, count)
     }
 
   /**

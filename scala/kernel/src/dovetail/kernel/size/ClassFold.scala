@@ -73,8 +73,12 @@ final private[size] class ClassFold(capacity: Int) {
   def join(relation: Int, key: JoinKey, common: CommonRange): Unit = {
     counted *= common.alongOthers
     least = math.min(common.domainBefore, common.domain)
-    if (lowest.isNaN || key.low > lowest) lowest = key.low
-    if (highest.isNaN || key.high < highest) highest = key.high
+    // the ranges have nothing in common, and nobody knows where the added rows end
+    if (common.beyond) { lowest = Double.NaN; highest = Double.NaN }
+    if (!common.beyond || key.unseen == 0.0) {
+      if (lowest.isNaN || key.low > lowest) lowest = key.low
+      if (highest.isNaN || key.high < highest) highest = key.high
+    }
     add(relation, key)
   }
 

@@ -20,12 +20,16 @@ import dovetail.kernel.size.SampleBounds._
 final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
   import joins.{classesOf, samples}
 
-  private val n                      = graph.size
-  private val members: Array[RelSet] =
-    if (joins.covered.isEmpty) Array.empty
-    else graph.classes.map(c => RelSet(c.relations.filter(joins.covered.contains(_)): _*)).toArray
-  private val trees    = new mutable.LongMap[Double]
+  private val n     = if (joins.covered.isEmpty) 0 else graph.size
+  private val trees = new mutable.LongMap[Double]
+
+  // number of classes that two relations share, and what one row of the second meets in the first
+  private val shared   = Array.tabulate(n, n)((a, b) => if (a == b) 0 else classesOf(a).count(classesOf(b).contains))
   private val partners = Array.fill(n)(new Array[Met](n))
+
+  private val members: Array[RelSet] =
+    if (n == 0) Array.empty
+    else graph.classes.map(c => RelSet(c.relations.filter(joins.covered.contains(_)): _*)).toArray
 
   /** @param piece relations with samples that equalities connect */
   def rowsOf(piece: RelSet): Double = {
@@ -47,13 +51,31 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
     else trees.getOrElseUpdate(set.bits, joins.ofJoinTree(set))
 
   /**
-   * Whether the classes connect the set without a cycle for certain: every tree of its relations has as many edges as
-   * there are members to connect. Most joins are of this kind, and it is known without a join tree.
+   * Whether a join tree has all equalities of the set: the tree whose edges share the most classes has as many of them
+   * as there are members to connect (Bernstein and Goodman 1981). Prim's algorithm.
    */
   private def isForest(set: RelSet): Boolean = {
     var (links, c) = (0, 0)
     while (c < members.length) { links += math.max((members(c) & set).size - 1, 0); c += 1 }
-    links == set.size - 1 || joins.isAcyclic(set)
+    val relations = set.toVector.toArray
+    val weights   = relations.map(shared(relations(0))(_))
+    weights(0) = Taken
+    var edges = 0
+    var step  = 1
+    while (step < relations.length) {
+      var next = 0
+      var i    = 1
+      while (i < relations.length) { if (weights(i) > weights(next)) next = i; i += 1 }
+      edges += weights(next)
+      weights(next) = Taken
+      i = 1
+      while (i < relations.length) {
+        if (weights(i) != Taken) weights(i) = math.max(weights(i), shared(relations(next))(relations(i)))
+        i += 1
+      }
+      step += 1
+    }
+    edges == links
   }
 
   /** Rows of the table that the estimate has, per row that the sample has kept: below 1 if formulas removed some. */
@@ -66,25 +88,39 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
   }
 
   /**
-   * Rows of the join with rows that were not drawn. Each meets the most frequent key of complete samples, and one row of
-   * each partial sample, as far as the count does not cover more: it expects rows of usual keys, and [[Doubt]] is for
+   * Rows of the join with rows that were not drawn. Each meets the most frequent keys of complete samples, and one row
+   * of each partial sample, as far as the count does not cover more: it expects rows of usual keys, and [[Doubt]] is for
    * keys some times as frequent. Beyond that, one partial sample is met with its most frequent key. That a key is in no
    * sample and frequent in several tables is too rare to count with.
    */
   private def unseen(set: RelSet, partial: Vector[Int]): Double = {
-    val all          = set.toVector
-    def most(r: Int) = all.map(met(r, _).largest).max
-    def skew(r: Int) = all.map(met(r, _).skew).max
-    val whole        = all.filter(samples(_).complete).map(most).product
+    def skew(r: Int) = set.toVector.filter(shared(r)(_) > 0).map(met(r, _).skew).max
     val beyondUsual  = if (partial.size > 1) math.max(1.0, partial.map(skew).max / Doubt) else 1.0
-    RuleOfThree * partial.map(1.0 / joins.fractionOf(_)).product * whole * beyondUsual
+    RuleOfThree * partial.map(1.0 / joins.fractionOf(_)).product * partial.map(along(set, _)).max * beyondUsual
+  }
+
+  /** Rows of the complete samples that one row of a relation meets, along the classes from relation to relation. */
+  private def along(set: RelSet, from: Int): Double = {
+    var rows    = 1.0
+    var reached = Vector(from)
+    var left    = set.toVector.filter(_ != from)
+    while (left.nonEmpty) {
+      // a piece is connected, so one of the others shares a class with those that are reached
+      val next = left.find(r => reached.exists(shared(r)(_) > 0)).getOrElse(left.head)
+      if (samples(next).complete)
+        rows *= reached.filter(shared(next)(_) > 0).map(met(next, _).largest).reduceOption(_ min _)
+          .getOrElse(samples(next).rows.toDouble)
+      reached :+= next
+      left = left.filter(_ != next)
+    }
+    math.max(1.0, rows)
   }
 
   /** The rows of a relation's sample that one row of another relation meets by their common classes. */
   private def met(relation: Int, other: Int): Met = {
     if (partners(relation)(other) == null) {
-      val keys = if (relation == other) Vector.empty else classesOf(relation).filter(classesOf(other).contains)
-      partners(relation)(other) = if (keys.isEmpty) Met(1.0, 1.0) else Met(joins.groupsOf(relation, keys).kept)
+      val keys = classesOf(relation).filter(classesOf(other).contains)
+      partners(relation)(other) = Met(joins.groupsOf(relation, keys).kept)
     }
     partners(relation)(other)
   }
@@ -108,6 +144,9 @@ private object SampleBounds {
    * relations was 19; 95 % were within 4.
    */
   val Doubt = 8.0
+
+  /** In the place of the number of classes that a relation of the tree shares with it. */
+  val Taken = -1
 
   /** If none of n drawn rows is of a kind, at most this many in n rows are, at 95 %. */
   val RuleOfThree = 3.0

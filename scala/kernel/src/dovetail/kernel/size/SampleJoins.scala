@@ -111,12 +111,6 @@ final class SampleJoins(graph: JoinGraph) {
   /** Rows that the equalities of a join tree of the set leave: no fewer than those of the join. */
   private[size] def ofJoinTree(set: RelSet): Double = ofTrees(arranged(set.toVector))
 
-  /** Whether a join tree has all equalities of the set. */
-  private[size] def isAcyclic(set: RelSet): Boolean = {
-    val tree = arranged(set.toVector)
-    graph.classes.forall(apart(tree, _).size < 2)
-  }
-
   /** Maximum rows with one key of a class, if the relation's sample is the whole table. */
   def degree(relation: Int, of: Int): Option[Double] =
     if (!covered.contains(relation) || !samples(relation).complete || !classesOf(relation).contains(of)) None

@@ -40,7 +40,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
 
   // state of one round: `seen` holds the round's number for relations joined so far, classes hold their members
   private var round   = 0
-  private var beyond  = false // whether only rows that were added later can match
+  private var beyond  = 0L // relations of which only rows that were added later match, as bits; up to 64 have samples
   private val seen    = new Array[Int](graph.size)
   private val classes = graph.classes.map(c => new ClassFold(c.relations.size)).toArray
 
@@ -64,7 +64,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
    */
   def apply(relations: Array[Int], count: Int, withBound: Boolean): SetFold.Result = {
     round += 1
-    beyond = false
+    beyond = 0L
     val set           = inFixedOrder(relations, count)
     val upper         = if (withBound || bounds.certain) bounds.upperBound(set, count) else bounds.none
     val rows          = new RowProduct
@@ -123,7 +123,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
       val before = classes(key.classIndex)
       if (before.isOpen(round)) {
         val common = commonRange(input, key, before, restriction)
-        if (common.beyond) beyond = true
+        if (common.beyond) beyond |= 1L << r
         // the first equality drops the NULLs of the first member
         val single = valueShare(r, key, before, common) * (if (before.count == 1) before.nonNullOfFirst else 1.0)
         share *= single
@@ -208,8 +208,8 @@ private[size] object SetFold {
    *
    * @param logPairs      logarithm of the rows that equalities leave
    * @param logPredicates logarithm of the share of these rows that the other predicates keep
-   * @param beyond        whether some rows match only because they were added after the statistics were collected: no
-   *                      sample has them
+   * @param beyond        relations, as bits, that match the others only by rows which were added after the statistics
+   *                      were collected; no sample has these rows
    */
-  final case class Result(size: SetSize, logPairs: Double, logPredicates: Double, beyond: Boolean)
+  final case class Result(size: SetSize, logPairs: Double, logPredicates: Double, beyond: Long)
 }

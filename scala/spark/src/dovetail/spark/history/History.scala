@@ -102,7 +102,7 @@ final class History(files: StoreFiles) {
   def take(entries: Vector[HistoryEntry]): Unit = synchronized {
     val theirs = byKey(entries)
     add(entries.map(_.key))((key, mine) => mine.fold(theirs(key))(_.merged(theirs(key))))
-    catchUp()
+    reindex()
   }
 
   /** Writes all entries that are not written yet. */

@@ -61,7 +61,7 @@ object ActualRows {
    * @return None if the metrics are not those of the first run
    */
   def ofFirstRun(plan: SparkPlan, groups: Vector[GroupReport]): Option[Vector[GroupReport]] = {
-    val counted = apply(plan, groups, drained = RunMarks.coverLastStage(plan))
+    val counted = apply(plan, groups, drained = RunMarks.coverLastStage(plan) || RunMarks.hasWritten(plan))
     // the marks are read last, so that a reset during the walk is seen
     if (RunMarks.isFirstRun(plan)) Some(counted) else None
   }

@@ -2,6 +2,8 @@ package org.apache.spark.sql.dovetail.report
 
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AQEShuffleReadExec, QueryStageExec}
+import org.apache.spark.sql.execution.command.DataWritingCommandExec
+import org.apache.spark.sql.execution.datasources.v2.V2TableWriteExec
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeLike, ShuffleExchangeLike}
 
 /**
@@ -24,6 +26,16 @@ private[report] object RunMarks {
    * it, so only a mark in the last stage shows that this stage was reset.
    */
   def coverLastStage(plan: SparkPlan): Boolean = marks(plan, lastStage = true).nonEmpty
+
+  /**
+   * Whether a write has certainly run its query. Spark reports a write that has skipped its target like one that ran,
+   * with its earlier stages complete.
+   */
+  def hasWritten(plan: SparkPlan): Boolean = ExecutedPlan.operator(plan) match {
+    case w: DataWritingCommandExec => metric(w, "numFiles").exists(_ > 0L)
+    case _: V2TableWriteExec       => true
+    case p                         => p.children.exists(hasWritten)
+  }
 
   private def marks(plan: SparkPlan, lastStage: Boolean): Vector[Long] = plan match {
     case a: AdaptiveSparkPlanExec => a.executedPlan match {

@@ -31,6 +31,9 @@ final class StoredTables(session: SparkSession, beside: () => Unit = () => ()) e
   private val found = new IdentityHashMap[LeafNode, Option[TableStatistics]]
   private val files = new IdentityHashMap[FileIndex, Option[Vector[DataFile]]]
 
+  // merges that were not done in time
+  private var late = 0
+
   override def find(leaf: LeafNode): Option[TableStatistics] = {
     if (!found.containsKey(leaf)) findAll(Seq(leaf))
     found.get(leaf)
@@ -90,9 +93,14 @@ final class StoredTables(session: SparkSession, beside: () => Unit = () => ()) e
    */
   private def merged(leaf: LeafNode, table: StoredTable, parts: Vector[Int]): Option[TableStatistics] =
     StoredTables.inMemory(table, parts).getOrElse(
-      guarded(leaf)(Aside(s"the merge of parts of ${table.file} in ${store.files.place}") { _ =>
-        StoredTables.merged(store, table, parts)
-      }.flatten)
+      if (late >= StoredTables.MostLate) None
+      else {
+        val done = guarded(leaf)(Aside(s"the merge of parts of ${table.file} in ${store.files.place}") { _ =>
+          StoredTables.merged(store, table, parts)
+        })
+        if (done.isEmpty) late += 1
+        done.flatten
+      }
     )
 
   private def guarded[A](leaf: LeafNode)(look: => Option[A]): Option[A] =
@@ -121,6 +129,12 @@ object StoredTables {
 
   /** Largest number of bytes of merged parts of tables that are kept in memory, at some megabytes each. */
   private val MostBytes = HeapLimit(64L * 1024 * 1024, part = 20L)
+
+  /**
+   * Number of merges for which one query waits in vain. Each takes a quarter of the time that is left; the others are
+   * used only if they are in memory.
+   */
+  private val MostLate = 2
 
   /** Size of merged statistics in memory relative to the compressed sketch of the whole table. */
   private val Expansion = 3L
