@@ -35,13 +35,13 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
   def rowsOf(piece: RelSet): Double = {
     val (complete, partial) = piece.toVector.partition(samples(_).complete)
     if (partial.isEmpty)
-      if (piece.size <= joins.largest && complete.forall(shareLeftOut(_) >= 1.0 - Rounding)) counted(piece)
+      if (piece.size <= joins.largest && complete.forall(estimatedShare(_) >= 1.0 - Rounding)) counted(piece)
       else Estimate.Ceiling
     else if (partial.exists(r => samples(r).clustered || !samples(r).current)) Estimate.Ceiling
     else {
-      val tried = piece.toVector.map(tryable).product
-      if (tried <= 0.0) Estimate.Ceiling
-      else math.min(Estimate.Ceiling, counted(piece) / tried * Doubt + unseen(piece, partial))
+      val untried = piece.toVector.map(untriedShare).product
+      if (untried <= 0.0) Estimate.Ceiling
+      else math.min(Estimate.Ceiling, counted(piece) / untried * Doubt + unseen(piece, partial))
     }
   }
 
@@ -78,20 +78,20 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
     edges == links
   }
 
-  /** Rows of the table that the estimate has, per row that the sample has kept: below 1 if formulas removed some. */
-  private def shareLeftOut(relation: Int): Double = joins.rows(relation) / joins.sampledRows(relation)
+  /** Estimated rows per row that the sample has kept, on the scale of the table: below 1 if formulas removed some. */
+  private def estimatedShare(relation: Int): Double = joins.rows(relation) / joins.sampledRows(relation)
 
-  /** The same as far as it is no rounding: few kept rows make the estimate another one than the sample's own share. */
-  private def tryable(relation: Int): Double = {
-    val share = shareLeftOut(relation)
+  /** Share that predicates keep which were not tried on the sample; priors of few kept rows are none. */
+  private def untriedShare(relation: Int): Double = {
+    val share = estimatedShare(relation)
     if (share < Untried) share else 1.0
   }
 
   /**
    * Rows of the join with rows that were not drawn. Each meets the most frequent keys of complete samples, and one row
-   * of each partial sample, as far as the count does not cover more: it expects rows of usual keys, and [[Doubt]] is for
-   * keys some times as frequent. Beyond that, one partial sample is met with its most frequent key. That a key is in no
-   * sample and frequent in several tables is too rare to count with.
+   * of each partial sample. The count covers more: it expects rows of usual keys, and [[Doubt]] is for keys some times
+   * as frequent. Beyond that, one partial sample is met with its most frequent key. That a key is in no sample and
+   * frequent in several tables is too rare to count with.
    */
   private def unseen(set: RelSet, partial: Vector[Int]): Double = {
     def skew(r: Int) = set.toVector.filter(shared(r)(_) > 0).map(met(r, _).skew).max
