@@ -23,8 +23,8 @@ BESIDE   = $(MAKE) --no-print-directory -j2
 TOGETHER = $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
 
 .PHONY: help require demo demo-data jars test test-scala test-python test-all test-generated test-lines \
-        scala-lines test-around test-delta test-iceberg test-postgresql test-wheel test-recipes pairs figures transcripts lint format generate \
-        notebook wheel docs clean
+        scala-lines test-around test-delta test-iceberg test-postgresql test-wheel test-recipes pairs figures \
+        transcripts lint format generate notebook wheel docs clean
 .SECONDARY:
 
 help:

@@ -140,31 +140,13 @@ class OperatorSizesSuite extends AnyFunSuite {
       if (sample) Some(all) else None
     )
     def key(relation: Int, id: Long) = Member(relation, column(100), Set(id), s"r$relation.k")
+    def operator(index: Int, kind: JoinKind, left: Vector[Int], keys: Vector[(Member, Member)], selectivity: Double) = {
+      val reads = Vector(index, index + 1)
+      Operator(index, kind, left, Vector(index + 1), keys, reads, selectivity, reads, wideEquality = false, s"c$index")
+    }
     // each row of table 1 has a partner in table 2, but nine of ten rows of table 0 have none in table 1
-    val outer = Operator(
-      0,
-      LeftOuter,
-      Vector(0),
-      Vector(1),
-      Vector.empty,
-      Vector(0, 1),
-      0.001,
-      Vector(0, 1),
-      wideEquality = false,
-      "c"
-    )
-    val anti = Operator(
-      1,
-      Anti,
-      Vector(0, 1),
-      Vector(2),
-      Vector(key(1, 1L) -> key(2, 2L)),
-      Vector(1, 2),
-      1.0,
-      Vector(1, 2),
-      wideEquality = false,
-      "k"
-    )
+    val outer = operator(0, LeftOuter, Vector(0), Vector.empty, 0.001)
+    val anti  = operator(1, Anti, Vector(0, 1), Vector(key(1, 1L) -> key(2, 2L)), 1.0)
     val graph = JoinGraph(
       Vector(of(1000, sample = false)(0), of(100, sample = true)(1), of(100, sample = true)(2)),
       Vector.empty,

@@ -19,11 +19,10 @@ import scala.collection.mutable
 final class Alternatives private (private val shares: TreeMap[Long, Double]) {
 
   /** Combines each row of this relation with a row of another relation that is independent of it. */
-  def and(other: Alternatives): Alternatives = {
-    val sums = new mutable.LongMap[Double]
-    for ((a, p) <- common; (b, q) <- other.common; if p * q > 0.0) sums(a & b) = sums.getOrElse(a & b, 0.0) + p * q
-    new Alternatives(TreeMap(sums.toSeq: _*))
-  }
+  def and(other: Alternatives): Alternatives =
+    new Alternatives(Alternatives.added(
+      for ((a, p) <- common.iterator; (b, q) <- other.common.iterator) yield (a & b, p * q)
+    ))
 
   /** The most frequent sets, and some of the others with the share of all others. */
   private lazy val common: Vector[(Long, Double)] =
@@ -52,8 +51,8 @@ final class Alternatives private (private val shares: TreeMap[Long, Double]) {
     require(weight >= 0.0 && otherWeight >= 0.0 && weight + otherWeight > 0.0, s"weights $weight and $otherWeight")
     val all = weight + otherWeight
     new Alternatives(Alternatives.added(
-      shares.toVector.map { case (s, p) => s -> p * weight / all } ++
-        other.shares.toVector.map { case (s, p) => s -> p * otherWeight / all }
+      shares.iterator.map { case (s, p) => s -> p * weight / all } ++
+        other.shares.iterator.map { case (s, p) => s -> p * otherWeight / all }
     ))
   }
 }
@@ -82,7 +81,7 @@ object Alternatives {
   def counted(rows: Map[Long, Int]): Alternatives = {
     val all = rows.values.map(_.toDouble).sum
     require(all > 0.0, "no rows")
-    new Alternatives(added(rows.toVector.map { case (set, n) => set -> n / all }))
+    new Alternatives(added(rows.iterator.map { case (set, n) => set -> n / all }))
   }
 
   /**
@@ -93,7 +92,7 @@ object Alternatives {
     require(shares.size <= Most && shares.forall(s => s >= 0.0 && s <= 1.0), s"shares $shares")
     if (shares.size <= Enumerated)
       shares.zipWithIndex.foldLeft(new Alternatives(TreeMap(Nothing -> 1.0))) { case (a, (share, i)) =>
-        new Alternatives(added(a.shares.toVector.flatMap { case (set, p) =>
+        new Alternatives(added(a.shares.iterator.flatMap { case (set, p) =>
           Vector(set -> p * (1.0 - share), (set | 1L << i) -> p * share)
         }))
       }
@@ -102,11 +101,11 @@ object Alternatives {
       val others = shares.zipWithIndex.filter(_._1 < 1.0)
       val factor = 1.0 / math.max(1.0, others.map(_._1).sum)
       val one    = others.map { case (share, i) => (whole | 1L << i) -> share * factor }
-      new Alternatives(added((whole -> math.max(0.0, 1.0 - one.map(_._2).sum)) +: one))
+      new Alternatives(added(((whole -> math.max(0.0, 1.0 - one.map(_._2).sum)) +: one).iterator))
     }
   }
 
-  private def added(shares: Vector[(Long, Double)]): TreeMap[Long, Double] = {
+  private def added(shares: Iterator[(Long, Double)]): TreeMap[Long, Double] = {
     val sums = new mutable.LongMap[Double]
     shares.foreach { case (set, p) => if (p > 0.0) sums(set) = sums.getOrElse(set, 0.0) + p }
     TreeMap(sums.toSeq: _*)

@@ -49,20 +49,19 @@ object Condition {
   /** A predicate that no estimator can look into. */
   final case class Opaque(text: String) extends Condition
 
-  /** The operands of a chain of ORs, however it is nested. */
-  def disjuncts(c: Condition): Vector[Condition] = {
-    val operands = Vector.newBuilder[Condition]
-    var left     = List(c)
-    while (left.nonEmpty) left.head match {
-      case Or(l, r) => left = l :: r :: left.tail
-      case other    => operands += other; left = left.tail
-    }
-    operands.result()
-  }
-
   /** The conjuncts of a predicate. */
-  def conjuncts(c: Condition): Vector[Condition] = c match {
-    case And(l, r) => conjuncts(l) ++ conjuncts(r)
-    case other     => Vector(other)
+  def conjuncts(c: Condition): Vector[Condition] = operands(c) { case And(l, r) => Some((l, r)); case _ => None }
+
+  /** The operands of a chain of ORs, however it is nested. */
+  def disjuncts(c: Condition): Vector[Condition] = operands(c) { case Or(l, r) => Some((l, r)); case _ => None }
+
+  private def operands(c: Condition)(split: Condition => Option[(Condition, Condition)]): Vector[Condition] = {
+    val found = Vector.newBuilder[Condition]
+    var left  = List(c)
+    while (left.nonEmpty) split(left.head) match {
+      case Some((l, r)) => left = l :: r :: left.tail
+      case None         => found += left.head; left = left.tail
+    }
+    found.result()
   }
 }
