@@ -254,9 +254,10 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       val outputs = a.aggregateExpressions.map(e =>
         (e match { case al: Alias => al.child; case other => other }).canonicalized -> e.exprId.id
       ).toMap
-      val keys   = a.groupingExpressions.map(_.canonicalized)
-      val unique = if (keys.forall(outputs.contains)) keys.map(outputs).toSet else Set.empty[Long]
-      GroupedRows(child, a.groupingExpressions, unique, project(a.aggregateExpressions, child))
+      val keys    = a.groupingExpressions.map(_.canonicalized)
+      val unique  = if (keys.forall(outputs.contains)) keys.map(outputs).toSet else Set.empty[Long]
+      val grouped = GroupedRows(child, a.groupingExpressions, unique, project(a.aggregateExpressions, child))
+      GroupValues(child, a.groupingExpressions, a.aggregateExpressions, grouped)
     }
   }
 

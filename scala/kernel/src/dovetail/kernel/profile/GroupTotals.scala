@@ -1,0 +1,131 @@
+package dovetail.kernel.profile
+
+/**
+ * Distributions of counts, sums, averages, smallest and largest values over the groups of a grouping. HAVING restricts
+ * them, and so do filters and joins above a grouping.
+ *
+ * Only the mean size of a group is known. Sizes follow the geometric distribution, which has the largest entropy of all
+ * distributions of positive integers with this mean (Jaynes, "Information theory and statistical mechanics", 1957): most
+ * groups are smaller than the mean, a few are many times larger. The values of a group are independent draws from the
+ * column.
+ *
+ * @param rows   rows of the input
+ * @param groups groups among them
+ */
+final class GroupTotals(rows: Double, groups: Double) {
+
+  /** Rows per group, and the probability that a group of at least n rows has at least n + 1. */
+  private val mean = math.max(rows / math.max(groups, 1.0), 1.0 + GroupTotals.LeastRepetition)
+  private val more = 1.0 - 1.0 / mean
+
+  /**
+   * Counts of the rows of a group in which a column is not NULL.
+   *
+   * @param nonNull share of these rows, 0 to 1; 1 for `count(*)`
+   */
+  def count(nonNull: Double): Histogram = {
+    // a geometric number of rows, each kept with probability nonNull: geometric again, but for the zero
+    val none           = 1.0 - nonNull
+    val any            = 1.0 - sizes(none)
+    val again          = more * nonNull / (1.0 - more * none)
+    val last           = math.max(rows, 1.0)
+    def above(n: Long) = any * math.pow(again, n.toDouble)
+    val ends           = Iterator.iterate(1L)(n => if (n < GroupTotals.SingleCounts) n + 1L else n * 2L)
+    val bounds         = 0L +: ends.takeWhile(n => n.toDouble < last && above(n) > GroupTotals.Negligible).toVector
+    val zero           = bucket(0.0, 0.0, 1.0 - any)
+    val inner          = bounds.zip(bounds.tail).map { case (a, b) => bucket(a + 1.0, b.toDouble, above(a) - above(b)) }
+    val beyond         = bounds.last + 1.0
+    Histogram((zero +: inner :+ bucket(beyond, math.max(beyond, last), above(bounds.last))).flatten)
+  }
+
+  /** Sums of a column over the rows of a group; None if the range of its values is not known. */
+  def sum(c: ColumnProfile): Option[Histogram] = ValueSpread.of(c).map { x =>
+    val size = mean * c.nonNull
+    val most = math.max(rows, 1.0)
+    spread(
+      size * x.mean,
+      math.sqrt(size * x.variance + x.mean * x.mean * size * (size - 1.0).max(0.0)),
+      if (x.low >= 0.0) x.low else x.low * most,
+      if (x.high <= 0.0) x.high else x.high * most
+    )
+  }
+
+  /**
+   * Averages of a column over the rows of a group; None if the range of its values is not known. The variance is the
+   * geometric mean of that of independent rows and that of rows that are alike within their group.
+   */
+  def average(c: ColumnProfile): Option[Histogram] = ValueSpread.of(c).map { x =>
+    spread(x.mean, math.sqrt(x.variance / math.sqrt(mean)), x.low, x.high)
+  }
+
+  /** Largest values of a group: all its values are below x with the probability that each of them is. */
+  def largest(c: ColumnProfile): Option[Histogram] = ValueSpread.of(c).map(_.transformed(sizes))
+
+  /** Smallest values of a group. */
+  def smallest(c: ColumnProfile): Option[Histogram] =
+    ValueSpread.of(c).map(_.transformed(below => 1.0 - sizes(1.0 - below)))
+
+  /** Probability that each row of a group has a property that a row has with probability `p`: E(p^size). */
+  private def sizes(p: Double): Double = p / (mean - (mean - 1.0) * p)
+
+  /**
+   * A distribution with this mean and standard deviation: log-normal if the values have one sign, normal otherwise.
+   *
+   * @param low  certain lower limit of the values
+   * @param high certain upper limit
+   */
+  private def spread(center: Double, deviation: Double, low: Double, high: Double): Histogram = {
+    val sign             = math.signum(center)
+    val relative         = deviation / math.abs(center)
+    val oneSign          = (low >= 0.0 || high <= 0.0) && center != 0.0
+    val ofLog            = math.sqrt(math.log1p(relative * relative))
+    def value(z: Double) = math.max(
+      low,
+      math.min(
+        high,
+        if (oneSign) center * math.exp(sign * z * ofLog - ofLog * ofLog / 2.0) else center + z * deviation
+      )
+    )
+    val inner  = GroupTotals.Grid.zip(GroupTotals.Grid.tail)
+    val (a, b) = (GroupTotals.Grid.head, GroupTotals.Grid.last)
+    val tails  = GroupTotals.normal(a)
+    Histogram(
+      (bucket(low, value(a), tails) +:
+        inner.map { case (p, q) => bucket(value(p), value(q), GroupTotals.normal(q) - GroupTotals.normal(p)) } :+
+        bucket(value(b), high, tails)).flatten
+    )
+  }
+
+  private def bucket(low: Double, high: Double, share: Double): Option[Bucket] =
+    if (share > 0.0) Some(Bucket(low, high, math.max(1.0, groups * share), share)) else None
+}
+
+object GroupTotals {
+
+  /**
+   * Smallest number of further rows that a group is taken to have, per group: distinct values are counted with an error
+   * of about a hundredth, so a key with a few duplicates looks unique.
+   */
+  private val LeastRepetition = 0.01
+
+  /** Counts up to this number are told apart (`HAVING count(*) = 2`); above it, each range is as wide as all before. */
+  private val SingleCounts = 16L
+
+  /** Share of the groups beyond which no further ranges of counts are made. */
+  private val Negligible = 1e-6
+
+  /** Ends of the buckets of a normal distribution, in standard deviations: half a deviation apart; beyond them are 32 groups of a million on each side. */
+  private val Grid: Vector[Double] = Vector.tabulate(17)(i => -4.0 + i / 2.0)
+
+  /** Distribution function of the normal distribution (Abramowitz and Stegun 1964, 26.2.17; error below 1e-7). */
+  private def normal(z: Double): Double =
+    if (z < 0.0) 1.0 - normal(-z)
+    else {
+      val t       = 1.0 / (1.0 + 0.2316419 * z)
+      val density = math.exp(-z * z / 2.0) / math.sqrt(2.0 * math.Pi)
+      val series  = Seq(0.319381530, -0.356563782, 1.781477937, -1.821255978, 1.330274429).foldRight(0.0)((c, sum) =>
+        t * (c + sum)
+      )
+      1.0 - density * series
+    }
+}
