@@ -38,6 +38,9 @@ final class History(files: StoreFiles) {
   private var unsaved = Map.empty[String, HistoryEntry]
   private var writing = false
 
+  /** What killed writers have left is removed once, by the first write of this application. */
+  private lazy val cleaned: Unit = files.removeAbandoned()
+
   // when the index was made last, how long that took in nanoseconds, and whether it will be made again
   private var indexedAt       = 0L
   private var indexing        = 0L
@@ -110,6 +113,7 @@ final class History(files: StoreFiles) {
     writing = false
     if (unsaved.nonEmpty) {
       val mine = unsaved
+      cleaned
       list.change(theirs => bounded(merged(byKey(theirs), mine).values).toVector).foreach(why =>
         FailOpen.warnOnce(s"history $file", s"History of queries is kept only in this application: $why")
       )

@@ -12,18 +12,16 @@ import org.apache.spark.sql.dovetail.steer.OrderHint
  * it knows to what it does not know (Stillger, Lohman, Markl and Kandil, "LEO", VLDB 2001, section 6). So an order that
  * has not run is tried only if it promises a clear gain over the best one that has, and only as long as each order that
  * was tried turned out better than those before it. So a group changes to a slower order at most once. An order whose
- * run failed or was cancelled is never the best, and ends the trials. The best order is the cheapest of those whose
- * joins return about the fewest rows, all of which are counted, unless the query was clearly faster with another one of
- * these.
+ * run failed or was cancelled is never the best, and ends the trials.
  */
 final class MeasuredOrders(ready: PreparedGroup, search: Search) {
   import MeasuredOrders._
 
-  private val all: Vector[Measured] = for {
+  private val all: Vector[OrderRun] = for {
     order   <- ready.known.orders
     shape   <- OrderHint.numbered(order.shape, ready.known.order).toOption.toVector
     outcome <- search.priced(shape, ready.group.shape)
-  } yield Measured(outcome, order)
+  } yield OrderRun(order, rowsOf(outcome.best), outcome.best.cost.total)(outcome)
 
   private val ran = all.filter(_.order.finished)
 
@@ -31,25 +29,23 @@ final class MeasuredOrders(ready: PreparedGroup, search: Search) {
   def choose(found: Outcome): (Outcome, Option[String]) =
     if (ran.isEmpty) (found, None)
     else {
-      val fewest   = ran.map(_.rows).min
-      val few      = ran.filter(_.rows <= fewest * MoreRows)
-      val best     = few.filterNot(o => few.exists(_.clearlyFasterThan(o))).minBy(_.cost)
+      val chosen   = best(ran)
       val same     = all.find(_.outcome.best.shape.sameJoins(found.best.shape))
-      val improves = (best eq all.last) && ran.size == all.size
-      def fewer    = 1.0 - rowsOf(found.best) / best.rows
-      def cheaper  = 1.0 - found.best.cost.total / best.cost
+      val improves = (chosen eq all.last) && ran.size == all.size
+      def fewer    = 1.0 - rowsOf(found.best) / chosen.rows
+      def cheaper  = 1.0 - found.best.cost.total / chosen.cost
       def promises = fewer >= 0.0 && cheaper >= 0.0 && math.max(fewer, cheaper) >= LeastGain
-      if (same.exists(_ eq best)) (found, None)
+      if (same.exists(_ eq chosen)) (found, None)
       else if (same.isEmpty && improves && all.size < MostTried && promises)
         (found, Some("a new order is tried, because its estimated cost is lower than that of the orders that have run"))
-      else (kept(best, found), Some("the best of the orders that have run"))
+      else (kept(chosen, found), Some("the best of the orders that have run"))
     }
 
-  private def kept(best: Measured, found: Outcome): Outcome =
-    found.copy(best = best.outcome.best)(() => Some(found.best))
+  private def kept(order: OrderRun, found: Outcome): Outcome =
+    found.copy(best = order.outcome.best)(() => Some(found.best))
 }
 
-private object MeasuredOrders {
+private[dovetail] object MeasuredOrders {
 
   /** Share of the cost, or of the rows, that an order must promise to save if it has not run yet. */
   private val LeastGain = 0.1
@@ -71,11 +67,28 @@ private object MeasuredOrders {
 
   private def rowsOf(tree: JoinTree): Double = tree.joins.map(_.rows.value).sum
 
-  final private case class Measured(outcome: Outcome, order: MeasuredOrder) {
-    def cost: Double = outcome.best.cost.total
-    val rows: Double = rowsOf(outcome.best)
+  /**
+   * The best of the orders that have run: the cheapest of those whose joins return about the fewest rows, all of which
+   * are counted. An order with which the same query was clearly slower than with another one is out, however few its
+   * rows are.
+   */
+  def best(ran: Vector[OrderRun]): OrderRun = {
+    val fast = ran.filterNot(o => ran.exists(_.clearlyFasterThan(o)))
+    val few  = fast.map(_.rows).min * MoreRows
+    fast.filter(_.rows <= few).minBy(_.cost)
+  }
 
-    def clearlyFasterThan(that: Measured): Boolean = order.query.nonEmpty && order.query == that.order.query &&
+  /**
+   * A run of an order.
+   *
+   * @param rows    rows out of its joins
+   * @param cost    modeled cost, with the rows that are known now
+   * @param outcome its plan
+   */
+  final case class OrderRun(order: MeasuredOrder, rows: Double, cost: Double)(val outcome: Outcome) {
+
+    /** Run times decide only for the same query. Among these, the fastest order is slower than none. */
+    def clearlyFasterThan(that: OrderRun): Boolean = order.query.nonEmpty && order.query == that.order.query &&
       order.millis > 0L && that.order.millis > order.millis * Slower &&
       that.order.millis > order.millis + SlowerMillis
   }

@@ -82,10 +82,17 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
     }
   }
 
-  /** Runs code that reads a file and replaces it, while no other JVM does so. */
+  /**
+   * Runs code that reads a file and replaces it, while no other JVM does so. The lock is in the directory, so two first
+   * writers need the directory before they write.
+   */
   def locked[A](body: => A): A =
-    if (objectStore || !fs.exists(directory)) body
-    else new StoreLock(fs, directory, local).apply(body)
+    if (objectStore) body
+    else {
+      try makeDirectory()
+      catch { case e: IOException => throw notWritable(directory, e) }
+      new StoreLock(fs, directory, local).apply(body)
+    }
 
   def delete(name: String): Boolean =
     try fs.delete(new Path(directory, name), false)
@@ -137,7 +144,7 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
     catch { case NonFatal(_) => () }
 
   /** Removes temporary files of writers that were killed. */
-  private def removeAbandoned(): Unit =
+  def removeAbandoned(): Unit =
     try {
       val before = System.currentTimeMillis() - AbandonedMillis
       fs.listStatus(directory).filter(s =>

@@ -1,0 +1,78 @@
+package org.apache.spark.sql.dovetail
+
+import java.nio.file.{Files, Path}
+import java.nio.file.attribute.FileTime
+import java.util.concurrent.TimeUnit
+
+import scala.util.Random
+
+import org.apache.spark.sql.dovetail.store.StoreFiles
+
+/** The history while applications that write it are killed. */
+class HistoryFaultsSuite extends DovetailSuite {
+
+  /** Each round starts two JVMs, which takes seconds. */
+  private val Rounds = 2
+
+  /** A writer that has written nothing after this time has not started at all. */
+  private val WriterSeconds = 120L
+
+  private val SigKill = 9
+
+  private def writer(directory: Path, name: String): Process = new ProcessBuilder(
+    Seq(
+      s"${System.getProperty("java.home")}/bin/java",
+      "-Xmx256m",
+      "-XX:TieredStopAtLevel=1",
+      "-cp",
+      System.getProperty("java.class.path"),
+      HistoryWriter.getClass.getName.stripSuffix("$"),
+      directory.toString,
+      name
+    ): _*
+  ).redirectErrorStream(true).redirectOutput(directory.resolveSibling(s"$name.log").toFile).start()
+
+  test("two applications write at once and are killed: no entry is lost or goes back, and the file is never broken") {
+    withDirectory { d =>
+      val directory = d.resolve("store")
+      val random    = new Random(5)
+      var last      = Map.empty[String, Long]
+
+      /** A new application reads the file. */
+      def look(): Unit = {
+        val (now, warnings) = LogCapture("dovetail")(HistoryWriter.rows(HistoryWriter.history(directory.toString)))
+        assert(!warnings.exists(_.contains(directory.toString)), warnings)
+        last.foreach { case (key, rows) =>
+          assert(now.get(key).exists(_ >= rows), s"$key: $rows, then ${now.get(key)}")
+        }
+        last = now
+      }
+      (0 until Rounds).foreach { round =>
+        val names   = Seq(s"a$round", s"b$round")
+        val writers = names.map(writer(directory, _))
+        try {
+          val deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(WriterSeconds)
+          def wrote    = names.forall(n => last.keysIterator.count(_.startsWith(n)) >= 2)
+          while (!wrote && System.nanoTime() < deadline) { Thread.sleep(5); look() }
+          assert(wrote, names.map(n => Files.readString(d.resolve(s"$n.log")).take(2000)))
+          Thread.sleep(random.nextInt(40).toLong)
+        } finally writers.foreach(_.destroyForcibly().waitFor())
+        writers.foreach(p => assert(p.exitValue == 128 + SigKill))
+        look()
+      }
+
+      // what a killed writer was writing is removed by the first write after a day
+      val abandoned = Files.createFile(directory.resolve(".history.json.killed.tmp"))
+      Files.setLastModifiedTime(
+        abandoned,
+        FileTime.fromMillis(System.currentTimeMillis() - TimeUnit.HOURS.toMillis(25))
+      )
+      val mine = HistoryWriter.history(directory.toString)
+      HistoryWriter.record(mine, "mine", 1)
+      assert(!Files.exists(abandoned))
+      look()
+      assert(last("mine") == 1L && Files.exists(directory.resolve("history.json")))
+      assert(!Files.list(directory).anyMatch(_.toString.endsWith(StoreFiles.Suffix)))
+    }
+  }
+}
