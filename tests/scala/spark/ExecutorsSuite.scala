@@ -35,6 +35,20 @@ class ExecutorsSuite extends AnyFunSuite {
     assert(executors("spark://x:7077", "spark.cores.max" -> "2", "spark.executor.cores" -> "4") == 1)
   }
 
+  test("tasks of one executor: the threads of local mode, whatever the default parallelism is") {
+    def tasks(master: String, settings: (String, String)*) =
+      Executors.tasksOfOne(master, new SparkConf(false).setAll(settings), ifUnknown = 99)
+    assert(tasks("local", "spark.default.parallelism" -> "7") == 1)
+    assert(tasks("local[16]", "spark.default.parallelism" -> "1", "spark.executor.cores" -> "2") == 16)
+    assert(tasks("local[4, 3]", "spark.task.cpus" -> "2") == 2)
+    assert(tasks("local[*]") == Runtime.getRuntime.availableProcessors)
+    assert(tasks("local-cluster[2,3,1024]", "spark.executor.cores" -> "8") == 3)
+    assert(tasks("yarn") == 1 && tasks("k8s://x", "spark.executor.cores" -> "5") == 5)
+    // an executor that takes all cores of its machine
+    assert(tasks("spark://x:7077") == 99 && tasks("mesos://x:5050") == 99)
+    assert(tasks("spark://x:7077", "spark.executor.cores" -> "8", "spark.task.cpus" -> "4") == 2)
+  }
+
   test("one where nothing is known") {
     assert(executors("spark://x:7077", "spark.cores.max" -> "12") == 1)
     assert(executors("yarn") == 1)

@@ -106,6 +106,24 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(made == Seq(0, 2, 2, 3), made)
   }
 
+  test(
+    "adaptive execution plans again above our broadcasts: the kept side of a join does not hide that the other is one"
+  ) {
+    val three =
+      "SELECT big.t, medium.t, other.t FROM big JOIN medium ON big.k = medium.k JOIN other ON big.i = other.i " +
+        "WHERE medium.w = 7 AND other.w = 8"
+    val level = "spark.sql.adaptive.logLevel" -> "WARN"
+    Seq(three, three.replace("other.w = 8", "other.w < 400")).foreach { sql =>
+      withThreshold(threshold.toLong, level, DovetailConf.SampleFiles.key -> "false") {
+        val plan = traced(sql)._1.optimizedPlan
+        assert(plan.exists { case j: Join => JoinDecision.kept(j).nonEmpty; case _ => false }, explained(sql))
+        val (found, log) = LogCapture("org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec")(joins(sql))
+        assert(found.forall(_.startsWith("broadcast")), found)
+        assert(log.nonEmpty && !log.exists(_.contains("Invalid broadcast query stage")), log.mkString("\n"))
+      }
+    }
+  }
+
   test("a decision stays when adaptive execution adds a strategy to the hint") {
     val join = optimized("SELECT * FROM range(3) a JOIN range(4) b USING (id)").collectFirst { case j: Join => j }.get
     val hint = JoinDecision.hint(join, None, Vector(BuildRight))
@@ -429,6 +447,13 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     val bytes         = Iterator.iterate(1024.0)(_ * 1.1).takeWhile(one.fits(1.0, _)).toVector.last
     assert(one.fits(1.0, bytes) && !twelve.fits(1.0, bytes) && twelve.fits(1.0, bytes / 12))
     assert(!twelve.fits(1.0, bytes / 4) && memory.hashTable(2).fits(1.0, bytes))
+  }
+
+  test("a broadcast of ours respects the limit beyond which Spark 4.1 fails a query") {
+    def most = new TaskMemory(spark.sparkContext, spark.sessionState.conf).broadcast
+    val all  = most
+    withConf("spark.sql.maxBroadcastTableSize" -> "1m")(assert(most == (1 << 20).toDouble && most < all))
+    withConf("spark.sql.maxBroadcastTableSize" -> "1000g")(assert(most == all))
   }
 
   test("no hash table of ours: switched off, against a user's hint, where Spark broadcasts") {

@@ -117,7 +117,7 @@ object FunctionCases {
 
   private val Example  = "> SELECT (.*?);?$".r
   private val Constant =
-    """(?:\b(?:DATE|TIMESTAMP|TIMESTAMP_NTZ|TIME|X|x)\s?)?'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:L|S|Y|BD|D|F)?\b|\b(?i:true|false)\b""".r
+    """\bINTERVAL\s+-?'[^']*'\s+[A-Z]+(?:\s+TO\s+[A-Z]+)?|(?:\b(?:DATE|TIMESTAMP|TIMESTAMP_NTZ|TIME|X|x)\s?)?'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|\b\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?:L|S|Y|BD|D|F)?\b|\b(?i:true|false)\b""".r
   private val Array = """(?i)\barray\([^()]*\)""".r
 
   private def worst(t: DataType): Seq[String] = t match {
@@ -148,7 +148,16 @@ object FunctionCases {
         "timestamp_micros(0)",
         "NULL"
       )
-    case TimestampNTZType => Seq("TIMESTAMP_NTZ'0001-01-01'", "TIMESTAMP_NTZ'9999-12-31'", "NULL")
-    case _                => Nil
+    case TimestampNTZType         => Seq("TIMESTAMP_NTZ'0001-01-01'", "TIMESTAMP_NTZ'9999-12-31'", "NULL")
+    case _: YearMonthIntervalType =>
+      Seq("make_ym_interval(-178956970, -8)", "make_ym_interval(178956970, 7)", "make_ym_interval(0, 0)", "NULL")
+    case _: DayTimeIntervalType =>
+      Seq(
+        "make_dt_interval(-106751991, -4, 0, -54.775808BD)",
+        "make_dt_interval(106751991, 4, 0, 54.775807BD)",
+        "make_dt_interval(0)",
+        "NULL"
+      )
+    case _ => Nil
   }
 }

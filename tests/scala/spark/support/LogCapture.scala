@@ -18,8 +18,10 @@ object LogCapture {
     }
     appender.start()
     val target = LogManager.getLogger(logger).asInstanceOf[Logger]
+    val level  = target.getLevel
     target.addAppender(appender)
+    target.setLevel(Level.WARN)
     try { val result = body; (result, lines.synchronized(lines.toVector)) }
-    finally target.removeAppender(appender)
+    finally { target.setLevel(level); target.removeAppender(appender) }
   }
 }

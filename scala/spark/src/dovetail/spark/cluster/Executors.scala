@@ -27,19 +27,37 @@ object Executors {
   def tasks(context: SparkContext, conf: SparkConf): Int =
     tasksOfOne(context, conf) * math.max(1, configured(context.master, context.isLocal, conf))
 
-  /** Number of tasks that one executor runs at a time. */
-  def tasksOfOne(context: SparkContext, conf: SparkConf): Int = {
-    val each =
-      if (context.isLocal) context.defaultParallelism
-      else cores(context.master, conf).getOrElse(if (context.master.startsWith("spark:")) UnknownCores else 1)
+  /** Number of tasks that one executor runs at a time, as far as it is known: for costs. */
+  def tasksOfOne(context: SparkContext, conf: SparkConf): Int = tasksOfOne(context.master, conf, UsualCores)
+
+  /** Number of tasks that one executor runs at a time at most: for memory, which these tasks share. */
+  def mostTasksOfOne(context: SparkContext, conf: SparkConf): Int = tasksOfOne(context.master, conf, MostCores)
+
+  private[dovetail] def tasksOfOne(master: String, conf: SparkConf, ifUnknown: Int): Int = {
+    val each = threads(master).orElse(cores(master, conf)).getOrElse(if (takesAll(master)) ifUnknown else 1)
     math.max(1, each / number(conf, "spark.task.cpus").getOrElse(1))
   }
 
   /**
-   * Assumed cores of an executor in a standalone cluster that does not limit them. Such an executor takes all cores of
-   * its worker; most workers have fewer than this.
+   * Threads of local mode, as Spark reads the master. Its default parallelism is another number, if
+   * `spark.default.parallelism` is set.
    */
-  private val UnknownCores = 16
+  private def threads(master: String): Option[Int] = master match {
+    case "local"         => Some(1)
+    case LocalThreads(n) => Some(if (n == "*") Runtime.getRuntime.availableProcessors else n.toInt)
+    case _               => None
+  }
+
+  /** Whether an executor takes all cores of its machine if the configuration does not limit them. */
+  private def takesAll(master: String): Boolean = master.startsWith("spark:") || master.startsWith("mesos:")
+
+  private val LocalThreads = """local\[\s*([0-9]{1,6}|\*)\s*(?:,.*)?\]""".r
+
+  /** Assumed cores of an executor that takes all cores of its machine: a machine of usual size. */
+  private val UsualCores = 16
+
+  /** The same where too few are dangerous: a large machine. */
+  private val MostCores = 128
 
   /** Number of cores per executor, if it is configured. */
   private def cores(master: String, conf: SparkConf): Option[Int] = master match {

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.cluster
 
+import scala.util.Try
+
 import dovetail.kernel.cost.{HashTable, SortMemory}
 import org.apache.spark.internal.config.{
   MAX_RESULT_SIZE,
@@ -8,6 +10,7 @@ import org.apache.spark.internal.config.{
   MEMORY_OFFHEAP_SIZE,
   MEMORY_STORAGE_FRACTION
 }
+import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.SparkContext
 
@@ -33,12 +36,15 @@ final class TaskMemory(context: SparkContext, conf: SQLConf) {
 
   /**
    * Most bytes of a broadcast that Dovetail chooses: a share of the heap of the driver, which collects and builds it,
-   * and of the heap of an executor, which gets a copy. It is also at most the driver's limit on results.
+   * and of the heap of an executor, which gets a copy. It is also at most the driver's limit on results, and the limit
+   * on broadcasts that Spark 4.1 and later have: a broadcast beyond it fails the query.
    */
   def broadcast: Double = {
     val heaps  = Seq(Runtime.getRuntime.maxMemory.toDouble, heap).map(h => math.max(0.0, h - Reserved) / BroadcastShare)
     val result = cluster.get(MAX_RESULT_SIZE).toDouble
-    (heaps ++ Some(result).filter(_ > 0.0)).min
+    val table  =
+      Option(conf.getConfString(MaxBroadcast, null)).flatMap(b => Try(JavaUtils.byteStringAsBytes(b)).toOption)
+    (heaps ++ Some(result).filter(_ > 0.0) ++ table.map(_.toDouble)).min
   }
 
   /**
@@ -60,12 +66,14 @@ final class TaskMemory(context: SparkContext, conf: SQLConf) {
   private def heap: Double =
     if (context.isLocal) Runtime.getRuntime.maxMemory.toDouble else context.executorMemory * MiB
 
-  private def tasks: Int        = Executors.tasksOfOne(context, cluster)
+  private def tasks: Int        = Executors.mostTasksOfOne(context, cluster)
   private def taskInput: Double = conf.getConf(SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES).toDouble
 }
 
 object TaskMemory {
   private val MiB = 1024.0 * 1024
+
+  private val MaxBroadcast = "spark.sql.maxBroadcastTableSize"
 
   /**
    * Least number of hash tables to expect in a task: those of two joins whose results are joined by a third one without

@@ -27,12 +27,11 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] =
     FailOpen("choosing how to join", (_: String) => Seq.empty[SparkPlan])(choice(plan))
 
-  // Spark's own strategy for inputs that are broadcast already comes after this one, and must plan their joins.
   private def choice(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case j: Join
-        if DovetailConf.Enabled.get(j.conf) && !JoinGroup.hasStrategy(j.hint) && !j.children.exists(
-          AdaptiveInput.isBroadcast
-        ) =>
+    // Spark's own strategy for inputs that are broadcast already comes after this one, and must plan their joins: any
+    // other join above a broadcast is an invalid plan, for which adaptive execution gives up what it has planned
+    case j: Join if j.children.exists(AdaptiveInput.isBroadcast)                       => Nil
+    case j: Join if DovetailConf.Enabled.get(j.conf) && !JoinGroup.hasStrategy(j.hint) =>
       broadcastSide(j).flatMap(planned(j, _, BROADCAST, ChosenJoin.Broadcast))
         .orElse(ExchangedInputs.hashSide(j, session.sparkContext).flatMap(planned(j, _, SHUFFLE_HASH, ChosenJoin.Hash)))
         .getOrElse(keeping(j))

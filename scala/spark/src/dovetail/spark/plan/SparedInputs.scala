@@ -77,11 +77,14 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
       (!keepsBelow(NoFile, written) || deeper.forall(_.isEmpty))
     ) None
     else {
-      val before = shields(written).map { case (i, spared) => i -> spared.filter(s => fails(i, s.when).nonEmpty) }
-        .filter(_._2.nonEmpty)
+      def mayFail(i: Int) =
+        keys.contains(i) || fragile(i).nonEmpty || (keepsBelow(NoFile, written) && deeper(i).nonEmpty)
+      val before =
+        shields(written, mayFail).map { case (i, spared) => i -> spared.filter(s => fails(i, s.when).nonEmpty) }
+          .filter(_._2.nonEmpty)
       if (before.isEmpty) None
       else {
-        val after = shields(rebuilt).withDefaultValue(Vector.empty)
+        val after = shields(rebuilt, before.contains).withDefaultValue(Vector.empty)
         before.toVector.sortBy(_._1).flatMap { case (i, spared) =>
           spared.find(s => !after(i).exists(_.covers(s))).map(s =>
             s"reading ${names(i)} may fail in ${fails(i, s.when).get.shown}; in the written order Spark does not " +
@@ -97,13 +100,13 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
    * whose reading may have effects.
    */
   def skipped(written: LogicalPlan, rebuilt: => LogicalPlan, names: Vector[String]): Option[String] = {
-    val programs = leaves.indices.filter(i => leaves(i).exists(FailingScan.runsProgram))
+    val programs = leaves.indices.filter(i => leaves(i).exists(FailingScan.runsProgram)).toSet
     if (programs.isEmpty) None
     else {
-      val (before, after)                               = (shields(written), shields(rebuilt))
+      val (before, after)                               = (shields(written, programs), shields(rebuilt, programs))
       def certain(of: Map[Int, Vector[Shield]], i: Int) =
         of.getOrElse(i, Vector.empty).filterNot(s => inTime(s.when))
-      (for (i <- programs; s <- certain(after, i) if !certain(before, i).exists(_.covers(s)))
+      (for (i <- programs.toVector.sorted; s <- certain(after, i) if !certain(before, i).exists(_.covers(s)))
         yield s"reading ${names(i)} runs a program, which may have effects; in the new order Spark does not read it " +
           s"if there ${s.when.shown} ${s.leaves.toVector.sorted.map(names).mkString(", ")}").headOption
     }
@@ -128,8 +131,10 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
   /**
    * Per leaf of the group, the inputs that spare it. The walk carries the shields of the current plan (`behind`), and
    * the shields of the whole broadcast for which the plan is computed (`outside`).
+   *
+   * @param asked leaves that are asked for
    */
-  private def shields(plan: LogicalPlan): Map[Int, Vector[Shield]] = {
+  private def shields(plan: LogicalPlan, asked: Int => Boolean): Map[Int, Vector[Shield]] = {
     val found = Map.newBuilder[Int, Vector[Shield]]
     def walk(p: LogicalPlan, behind: Vector[Shield], outside: Vector[Shield]): Unit = of(p) match {
       case one if one.size == 1 => PlanningTime.check(); found += one.head -> behind
@@ -151,26 +156,38 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
         }
     }
     walk(plan, Vector.empty, Vector.empty)
-    val shielded = found.result()
-    if (!plan.conf.adaptiveExecutionEnabled) shielded
+    val shielded = found.result().filter { case (leaf, _) => asked(leaf) }
+    if (!plan.conf.adaptiveExecutionEnabled || shielded.isEmpty) shielded
     else {
       val stages = new FirstStages(of, buildSide)(plan)
-      shielded.map { case (leaf, by) => leaf -> (by ++ earlier(plan, stages, leaf)) }
+      val ends   = enders(plan)
+      shielded.map { case (leaf, by) => leaf -> (by ++ earlier(stages, leaf, ends.getOrElse(leaf, Set.empty))) }
     }
   }
 
   /** The broadcasts that adaptive execution starts before a leaf, and without whose rows it does not need the leaf. */
-  private def earlier(plan: LogicalPlan, stages: Vector[FirstStages.Stage], leaf: Int): Vector[Shield] = {
+  private def earlier(stages: Vector[FirstStages.Stage], leaf: Int, ends: Set[Int]): Vector[Shield] = {
+    PlanningTime.check()
     val (before, rest) = stages.span(!_.leaves(leaf))
-    val ends           = enders(plan, leaf)
     before.filter(s => s.broadcast && s.leaves.subsetOf(ends))
       .map(s => Shield(s.leaves, Set.empty, if (rest.isEmpty) NoRowBefore else NoRowEarlier))
   }
 
-  /** Leaves without whose rows some join above a leaf has none. */
-  private def enders(plan: LogicalPlan, leaf: Int): Set[Int] =
-    if (of(plan).size <= 1 || !of(plan)(leaf)) Set.empty
-    else needed(plan) ++ plan.children.flatMap(enders(_, leaf))
+  /** Per leaf, the leaves without whose rows some join above it has none. */
+  private def enders(plan: LogicalPlan): Map[Int, Set[Int]] = {
+    val found                                       = Map.newBuilder[Int, Set[Int]]
+    def walk(p: LogicalPlan, above: Set[Int]): Unit = {
+      PlanningTime.check()
+      if (of(p).size <= 1) of(p).foreach(found += _ -> above)
+      else {
+        val more = needed(p)
+        val all  = if (more.subsetOf(above)) above else above ++ more
+        p.children.foreach(walk(_, all))
+      }
+    }
+    walk(plan, Set.empty)
+    found.result()
+  }
 
   /**
    * The shields of a broadcast that is joined with the rows of `probe`, without adaptive execution. Spark starts all

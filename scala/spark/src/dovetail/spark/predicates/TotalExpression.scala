@@ -83,8 +83,8 @@ object TotalExpression {
     case _: BitwiseAnd | _: BitwiseOr | _: BitwiseXor | _: BitwiseNot => true
     case _: ShiftLeft | _: ShiftRight | _: ShiftRightUnsigned         => true
     case _: Sqrt | _: Exp | _: Log | _: Pow | _: Signum               => true
-    case m: UnaryMinus                                                => !m.failOnError || !wraps(m.dataType)
-    case a: Abs                                                       => !a.failOnError || !wraps(a.dataType)
+    case m: UnaryMinus                                                => negates(m.dataType, m.failOnError)
+    case a: Abs                                                       => negates(a.dataType, a.failOnError)
     case _: UnaryPositive                                             => true
     case a @ (_: Add | _: Subtract | _: Multiply) => TotalArithmetic(a.asInstanceOf[BinaryArithmetic])
     case d: Divide                                => TotalArithmetic.divides(d)
@@ -93,10 +93,11 @@ object TotalExpression {
     case _                                        => false
   }
 
-  /** Whether negation of the smallest value overflows: true for all integers and intervals. */
-  private def wraps(t: DataType): Boolean = t match {
-    case _: DoubleType | _: FloatType | _: DecimalType => false
-    case _                                             => true
+  /** Whether every value has a negative. The smallest integer has none, which only ANSI mode reports as an error. */
+  private def negates(t: DataType, failOnError: Boolean): Boolean = t match {
+    case _: DoubleType | _: FloatType | _: DecimalType => true
+    case _: IntegralType                               => !failOnError
+    case _                                             => false // the smallest interval has none in every mode
   }
 
   /**
