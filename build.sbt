@@ -3,8 +3,10 @@
 // scala/spark/src/dovetail/spark contains the package org.apache.spark.sql.dovetail, which must lie under Spark's
 // because much of Catalyst is private[sql].
 
+// As in pyproject.toml. The project has no known address yet, so there is no homepage, scmInfo or developers.
 ThisBuild / organization := "io.github.dovetail-spark"
 ThisBuild / version      := IO.read(file("VERSION")).trim
+ThisBuild / description  := "A join optimizer for Apache Spark SQL: better join orders, with or without statistics"
 ThisBuild / licenses     := Seq("Apache-2.0" -> url("https://www.apache.org/licenses/LICENSE-2.0"))
 // the URL of a repository, or a directory for inspecting what would be published (CONTRIBUTING.md, Releasing)
 ThisBuild / publishTo := sys.env

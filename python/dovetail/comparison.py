@@ -186,6 +186,15 @@ def differences(plain: Mapping[str, Any], ours: Mapping[str, Any], tolerance: fl
 
     A digest is `{"rows": n, "hash": text, "sums": {column index: [sum, sum of absolute values]}}`. The hash covers
     every column that is not floating point; it does not depend on the order of the rows.
+
+    Args:
+        plain: The digest of the answer of plain Spark.
+        ours: The digest of the answer with Dovetail.
+        tolerance: Largest allowed difference between the two sums of a floating-point column, as a share of the larger
+            sum of absolute values: 0 allows none, 0.01 one percent.
+
+    Returns:
+        One sentence per difference; an empty list if the answers are the same.
     """
     found = []
     if plain["rows"] != ours["rows"]:

@@ -24,9 +24,9 @@ from dovetail.jars import EXTENSION, jar_path, line_of, parse_line, pyspark_vers
 
 OLDEST_PYTHON = (3, 10)
 
-# Java releases by Spark's major version, as in Spark's documentation. Newer releases may work; for them, the session
-# check decides.
-JAVA_FOR_SPARK = {3: (8, 11, 17), 4: (17, 21)}
+# Java releases by Spark's major version: those of Spark's documentation, except Java 8. Spark 3.5 runs on Java 8, but
+# Dovetail's jar for it calls methods of Java 11. Newer releases may work; for them, the session check decides.
+JAVA_FOR_SPARK = {3: (11, 17), 4: (17, 21)}
 
 # Time limit for the start of a session, in seconds. On a loaded machine, a start takes about 10 s; a session that takes
 # this long is stuck.
@@ -115,12 +115,13 @@ def _java() -> Check:
     found = f"{release} ({java})"
     if release in allowed:
         return Check("java", "ok", found)
-    names = ", ".join(map(str, allowed))
+    names = " or ".join(map(str, allowed))
     if release > max(allowed):
         return Check(
             "java", "warning", found, f"Spark supports Java {names}; if the session check below fails, {install}"
         )
-    return Check("java", "failed", found, f"this Spark needs Java {names}: {install}, and set JAVA_HOME to it")
+    fix = f"Dovetail on this Spark needs Java {names}: {install}, and set JAVA_HOME to it"
+    return Check("java", "failed", found, fix)
 
 
 def java_release(output: str) -> int | None:
@@ -184,7 +185,7 @@ def _jar() -> Check:
     except (OSError, zipfile.BadZipFile, KeyError) as error:
         broken = str(error)
     if broken:
-        fix = "reinstall the package: pip install --force-reinstall dovetail-spark; in a clone, run `make jars`"
+        fix = "reinstall the package: pip install --force-reinstall, with the wheel file; in a clone, run `make jars`"
         return Check("jar", "failed", f"{jar} is broken: {broken}", fix)
     return Check("jar", "ok", f"{jar} (lines in this package: {lines})")
 

@@ -123,7 +123,15 @@ def listing(names: Iterable[str]) -> str:
 
 
 def did_you_mean(wrong: str, known: Sequence[str], most: int = 3) -> str:
-    """A sentence that proposes the most similar names, ignoring letter case; empty if there are none.
+    """A sentence that proposes the most similar names, ignoring letter case.
+
+    Args:
+        wrong: The unknown name.
+        known: The names that exist.
+        most: Largest number of names to propose.
+
+    Returns:
+        The sentence, after a blank, to be appended to an error message; empty if no name is similar.
 
     >>> did_you_mean("ss_itm_sk", ["ss_item_sk", "ss_store_sk", "d_year"])
     ' Did you mean ss_item_sk or ss_store_sk?'

@@ -17,9 +17,14 @@ class Progress(Protocol):
     """Shows the progress of work with a known number of steps."""
 
     def step(self, label: str) -> AbstractContextManager[Callable[[float], None]]:
-        """One step. Its label is shown while the body runs; it counts as done when the body ends without an error.
+        """One step, for the body of a `with`. It counts as done when the body ends without an error.
 
-        Yields a function to which the body may report the share of the step that is done, from 0 to 1.
+        Args:
+            label: What the step does; shown while the body runs.
+
+        Returns:
+            A context manager. It yields a function to which the body may report the share of the step that is done,
+            from 0 to 1.
         """
 
 

@@ -85,7 +85,17 @@ def all(spark: SparkSession) -> Listing[KnownRows]:
 
 
 def forget(spark: SparkSession, *, sql: DataFrame | str | None = None, table: str | None = None) -> None:
-    """Removes the row count of a query (SQL text or a DataFrame) or of a table; without both, all row counts."""
+    """Removes the row count of a query or of a table; without both, all row counts of this session.
+
+    Args:
+        spark: A session with Dovetail, classic or Connect.
+        sql: The query, as SQL text or a DataFrame.
+        table: Name of the table, instead of `sql`.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail.
+        StatementError: The query cannot be used, or both `sql` and `table` are given.
+    """
     _sql.require_dovetail(spark)
     if sql is None and table is None:
         _sql.statement_rows(spark, "DOVETAIL FORGET ROWS")

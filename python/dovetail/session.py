@@ -96,7 +96,15 @@ def enable(builder: Builder, **config: Any) -> Builder:
 
 
 def appended_conf(options: Mapping[str, str], jar: str) -> dict[str, str]:
-    """The values of `spark.jars` and `spark.sql.extensions` without this call, with Dovetail's values appended."""
+    """The values of `spark.jars` and `spark.sql.extensions` that Spark would use, with Dovetail's values appended.
+
+    Args:
+        options: Options of the session builder. PYSPARK_SUBMIT_ARGS and spark-defaults.conf are read, too.
+        jar: Path or URL of Dovetail's jar.
+
+    Returns:
+        The two settings, by key.
+    """
     return {
         JARS_KEY: _launch.append(_found(options, JARS_KEY), jar),
         EXTENSIONS_KEY: _launch.append(_found(options, EXTENSIONS_KEY), EXTENSION),

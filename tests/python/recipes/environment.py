@@ -29,8 +29,8 @@ SERVER_SECONDS = 180
 # Seconds between two checks of a port.
 LOOK_SECONDS = 0.2
 
-# Name of Dovetail in the commands of a page.
-DOVETAIL = "dovetail-spark"
+# The wheel of Dovetail in the commands of a page.
+WHEEL = "dist/dovetail_spark-*.whl"
 
 
 class Environment:
@@ -102,8 +102,8 @@ class Environment:
 
 
 def this_tree(word: str) -> str:
-    """An argument of pip, with this tree in place of the released Dovetail; its extra stays."""
-    return f"--editable={ROOT}{word.removeprefix(DOVETAIL)}" if word.startswith(DOVETAIL) else word
+    """An argument of pip, with this tree in place of Dovetail's wheel."""
+    return f"--editable={ROOT}" if word == WHEEL else word
 
 
 def free_port() -> int:

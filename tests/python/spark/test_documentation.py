@@ -1,4 +1,4 @@
-"""The Python examples of the quick start and the guides run unchanged; the reference pages are complete."""
+"""The Python examples of the quick start, the guides and some other pages run unchanged; the reference is complete."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ PAGES = [
     "../README.md",
     "quickstart.md",
     "install/notebooks.md",
+    "install/uninstall.md",
     *sorted(f"guide/{page.name}" for page in (DOCS / "guide").glob("*.md")),
 ]
 

@@ -52,12 +52,28 @@ def test_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert "install Java 17" in check("java").fix
 
 
-def test_java_8_is_enough_for_spark_3_only(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, spark_line: tuple[int, int]
+@pytest.mark.parametrize(
+    ("pyspark", "printed", "status", "needs"),
+    [
+        ("3.5.9", "1.8.0_402", "failed", "needs Java 11 or 17: install Java 17"),
+        ("3.5.9", "11.0.22", "ok", ""),
+        ("3.5.9", "17.0.9", "ok", ""),
+        ("4.0.4", "1.8.0_402", "failed", "needs Java 17 or 21: install Java 17"),
+        ("4.0.4", "11.0.22", "failed", "needs Java 17 or 21: install Java 17"),
+        ("4.3.0", "17.0.9", "ok", ""),
+        ("4.3.0", "21.0.2", "ok", ""),
+    ],
+)
+def test_java_by_spark_line(
+    pyspark: str, printed: str, status: str, needs: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("JAVA_HOME", str(java_saying(tmp_path, 'openjdk version "1.8.0_402"')))
-    assert check("java").status == ("ok" if spark_line == (3, 5) else "failed")
-    assert check("java").found.startswith("8 (")
+    """Spark 3.5 runs on Java 8, but its jar of Dovetail does not."""
+    monkeypatch.setattr(doctor, "pyspark_version", lambda: pyspark)
+    monkeypatch.setenv("JAVA_HOME", str(java_saying(tmp_path, f'openjdk version "{printed}"')))
+    java = doctor._java()
+    assert java.status == status
+    assert java.found.startswith(f"{printed.removeprefix('1.').split('.')[0]} (")
+    assert needs in java.fix
 
 
 def test_a_java_that_is_newer_than_spark_knows_is_a_warning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -96,7 +96,7 @@ def store_in_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 # By name of the fault: the machine, the check that finds the fault, its status, and parts of its finding and its fix.
 FAULTS: dict[str, tuple[Machine, str, str, str, str]] = {
     "no Java": (no_java, "java", "failed", "java is not on the PATH", "install Java 17"),
-    "old Java": (java_7, "java", "failed", "7 (", "this Spark needs Java"),
+    "old Java": (java_7, "java", "failed", "7 (", "Dovetail on this Spark needs Java"),
     "no pyspark": (no_pyspark, "pyspark", "failed", "not installed", "pip install 'dovetail-spark[spark]'"),
     "new Spark": (new_spark, "pyspark", "failed", "5.0.0", "pip install -U dovetail-spark"),
     "old Spark": (old_spark, "pyspark", "failed", "3.4.4", "the nearest is 3.5 (pip install 'pyspark==3.5.*')"),
