@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.{BloomFilterMightContain, Scala
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
 
 /**
  * Bloom filters on inputs: legal ones do not change the answer, and illegal ones are not made. Spark runs every rule of
@@ -35,6 +35,8 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
 
   private def tableOf(plan: LogicalPlan): String =
     plan.collect { case r: LogicalRelation => r.catalogTable.fold("?")(_.identifier.table) }.mkString("+")
+
+  private def locationOf(r: LogicalRelation): FileIndex = r.relation.asInstanceOf[HadoopFsRelation].location
 
   private def reduces(sql: String, expected: String*): Unit = forced {
     assert(dovetail(on = false)(filters(sql)).isEmpty)
@@ -144,6 +146,35 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
       assert(filters(sql).contains("sold.item"))
       assert(dovetail(on = false)(spark.sql(sql).head().getLong(0)) > 10L)
       sameAnswer(sql, reorders = false)
+    }
+  }
+
+  test("an INSERT between two reads of a table: both see the files that the first one found") {
+    withTables("growing") {
+      spark.sql("CREATE TABLE growing USING parquet AS SELECT id AS item, id AS day FROM range(20)")
+      def insert() = spark.sql("INSERT INTO growing SELECT id AS item, id AS day FROM range(20, 25)")
+      val sql = "SELECT count(*) FROM sold s JOIN growing r ON s.item = r.item JOIN day d ON r.day = d.day WHERE " +
+        "d.month < 9"
+      // a second run of the rule would look at the files of the first one's plan
+      def lists: Seq[FileIndex] = forced(withoutIdempotenceCheck(traced(sql))._1.optimizedPlan.collectWithSubqueries {
+        case r: LogicalRelation if tableOf(r) == "growing" => locationOf(r)
+      })
+      def files(index: FileIndex) = index.listFiles(Nil, Nil).flatMap(_.files.map(_.getPath)).toSet
+      val reads                   = lists
+      assert(reads.size > 1 && reads.forall(_ == reads.head))
+      val before = files(spark.table("growing").queryExecution.analyzed.collectFirst {
+        case r: LogicalRelation => locationOf(r)
+      }.get)
+      insert()
+      // planned before the INSERT, read after it
+      val first = files(reads.head)
+      assert(first.size > before.size)
+      insert()
+      assert(reads.map(files).toSet == Set(first))
+      assert(reads.head.sizeInBytes > 0 && files(lists.last).size > first.size)
+      forced(sameAnswer(sql, reorders = false))
+      // without a second read, the table is the one of Spark
+      assert(lists.map(_.getClass).toSet != dovetail(on = false)(lists).map(_.getClass).toSet)
     }
   }
 

@@ -80,7 +80,8 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   private def allGroups(plan: LogicalPlan, scanned: LogicalPlan): LogicalPlan = {
     val prepared  = Trace.timed("prepare")(Preparation(session, scanned))
     val ordering  = GroupOrdering(session, conf, plan, prepared)
-    val ordered   = ordering.grouped(FragileColumns.once(bottomUp(prepared, ordering)))
+    val grouped   = ordering.grouped(FragileColumns.once(bottomUp(prepared, ordering)))
+    val ordered   = SameFiles(session, prepared, grouped)
     val published = if (publication.wanted(prepared)) publication(ordered, ordering.statistics) else ordered
     val result    = if (published eq prepared) scanned else verified(scanned, published)
     ordering.atRun.leaveWith(result)
