@@ -70,7 +70,7 @@ private[size] object KeyMessage {
    * @param outside combinations for a key outside the range of the kept keys
    * @param near    mean combinations of a drawn row near each group; empty if all keys are treated alike
    */
-  final class Expected(
+  final class Expectation(
       own: Array[Double],
       fixed: Array[Double],
       open: Array[Double],
@@ -83,7 +83,7 @@ private[size] object KeyMessage {
     override def scaled(by: Double): KeyMessage =
       if (by == 1.0) this
       else
-        new Expected(
+        new Expectation(
           changed(own)(_ * by),
           changed(fixed)(_ * by),
           open,
@@ -134,7 +134,7 @@ private[size] object KeyMessage {
     }
   }
 
-  object Expected {
+  object Expectation {
 
     /**
      * @param sums    combinations of the kept rows of each group
@@ -163,7 +163,7 @@ private[size] object KeyMessage {
         }
         g += 1
       }
-      new Expected(
+      new Expectation(
         own,
         fixed,
         open,

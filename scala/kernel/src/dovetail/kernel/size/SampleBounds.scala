@@ -25,7 +25,7 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
 
   // number of classes that two relations share, and what one row of the second meets in the first
   private val shared   = Array.tabulate(n, n)((a, b) => if (a == b) 0 else classesOf(a).count(classesOf(b).contains))
-  private val partners = Array.fill(n)(new Array[Met](n))
+  private val partners = Array.fill(n)(new Array[PartnerRows](n))
 
   private val members: Array[RelSet] =
     if (n == 0) Array.empty
@@ -117,10 +117,10 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
   }
 
   /** The rows of a relation's sample that one row of another relation meets by their common classes. */
-  private def met(relation: Int, other: Int): Met = {
+  private def met(relation: Int, other: Int): PartnerRows = {
     if (partners(relation)(other) == null) {
       val keys = classesOf(relation).filter(classesOf(other).contains)
-      partners(relation)(other) = Met(joins.groupsOf(relation, keys).kept)
+      partners(relation)(other) = PartnerRows(joins.groupsOf(relation, keys).kept)
     }
     partners(relation)(other)
   }
@@ -132,11 +132,11 @@ private object SampleBounds {
    * @param largest rows with the most frequent key, at least 1
    * @param skew    the same as a multiple of the average, at least 1
    */
-  final private case class Met(largest: Double, skew: Double)
+  final private case class PartnerRows(largest: Double, skew: Double)
 
-  private object Met {
-    def apply(keys: KeyGroups.Counts): Met =
-      if (keys.filled == 0) Met(1.0, 1.0) else Met(keys.largest, keys.largest * keys.filled / keys.rows)
+  private object PartnerRows {
+    def apply(keys: KeyGroups.Counts): PartnerRows =
+      if (keys.filled == 0) PartnerRows(1.0, 1.0) else PartnerRows(keys.largest, keys.largest * keys.filled / keys.rows)
   }
 
   /**

@@ -325,7 +325,7 @@ final class SampleJoins(graph: JoinGraph) {
       runs  <- keys.runs if node.children.nonEmpty
       means <- runs.means(weights, keys.ofRow)
     } yield runs.runOf.map(means(_) * keys.kept.rows / keys.drawn.rows)
-    KeyMessage.Expected(sums, keys.drawn, undrawn(node, keys), outside, local)
+    KeyMessage.Expectation(sums, keys.drawn, undrawn(node, keys), outside, local)
   }
 
   private def undrawn(node: Node, keys: KeyGroups): UndrawnRows =

@@ -71,9 +71,9 @@ final class FooterReading(maxMillis: Long) {
     try put(new FooterEntry(Some(FooterMemory.within(deadline)(request.format.footer(file.status, request.conf, _)))))
     catch {
       // the next query reads it
-      case FooterMemory.Occupied => ()
-      case FooterMemory.TooLarge => warn(file, FooterMemory.TooLarge); put(new FooterEntry(None, isTooLarge = true))
-      case Survivable(e)         =>
+      case FooterMemory.NoFreeMemory => ()
+      case FooterMemory.TooLarge     => warn(file, FooterMemory.TooLarge); put(new FooterEntry(None, isTooLarge = true))
+      case Survivable(e)             =>
         warn(file, e)
         put(new FooterEntry(
           None,

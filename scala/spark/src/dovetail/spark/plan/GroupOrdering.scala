@@ -33,7 +33,7 @@ final class GroupOrdering(
     filters: FilterAllowance,
     remembers: Boolean
 ) {
-  import GroupOrdering.Searched
+  import GroupOrdering.SearchResult
 
   private val choice   = new OrderChoice(planner, steering)
   private val deciding = new DecidingInputs(planner, statistics.uncertain)
@@ -100,8 +100,8 @@ final class GroupOrdering(
       case None =>
         val estimated = Trace.timed("estimate")(preparation(group, optimized, predicates, reduced))
         PlanningTime.check()
-        val Searched(ready, search, chosen) = counted(searched(estimated, share, notes), share, notes, reduced)
-        val limited                         = needed.keeps(group.top, chosen, planner)
+        val SearchResult(ready, search, chosen) = counted(searched(estimated, share, notes), share, notes, reduced)
+        val limited                             = needed.keeps(group.top, chosen, planner)
           .orElse(CopiedInputs.exceeding(chosen, planner.copiedMemory, ready.names.shown)).fold(chosen)(chosen.bar)
         val written      = WrittenOrder(group, optimized, planner.marksKeptGroups)
         lazy val another = ready.rebuild(limited.outcome.best)
@@ -123,11 +123,11 @@ final class GroupOrdering(
   private def searchOf(graph: JoinGraph, share: Double, rules: ReducerRules, costs: CostModel): Search =
     new Search(graph, costs, planner.budget(share), planner.costsAsWritten, rules)
 
-  private def searched(ready: PreparedGroup, share: Double, notes: Vector[String]): Searched = {
+  private def searched(ready: PreparedGroup, share: Double, notes: Vector[String]): SearchResult = {
     val rules                = ReducerFilters.rules(ready, planner, filters.items)
     def by(costs: CostModel) = {
       val search = searchOf(ready.graph, share, rules, costs)
-      Searched(ready, search, choice(ready, search, notes ++ ready.known.note))
+      SearchResult(ready, search, choice(ready, search, notes ++ ready.known.note))
     }
     val first    = by(planner.costs)
     val decision = first.decision
@@ -138,7 +138,7 @@ final class GroupOrdering(
   }
 
   /** The same again, if inputs on whose estimates the order depends could be counted. */
-  private def counted(found: Searched, share: Double, notes: Vector[String], reduced: Set[Int]): Searched = {
+  private def counted(found: SearchResult, share: Double, notes: Vector[String], reduced: Set[Int]): SearchResult = {
     val counts = Trace.timed("estimate")(PlanningTime.orNoneEarly(
       deciding.count(found.ready, found.decision, searchOf(_, share, ReducerRules.none, planner.costs))
     ).getOrElse(Vector.empty))
@@ -217,7 +217,7 @@ final class GroupOrdering(
 object GroupOrdering {
 
   /** A group with its search and the order that was chosen. */
-  final private case class Searched(ready: PreparedGroup, search: Search, decision: Decision)
+  final private case class SearchResult(ready: PreparedGroup, search: Search, decision: Decision)
 
   /**
    * For all join groups of a query.

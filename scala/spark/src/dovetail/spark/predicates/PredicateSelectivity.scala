@@ -106,12 +106,12 @@ final class PredicateSelectivity(
       val (single, several) = Conjuncts(e).partition(relationsOf(_).size == 1)
       val byRelation        = single.groupBy(c => relationsOf(c).head).toVector.sortBy(_._1).map(_._2.reduce(And(_, _)))
       byRelation.map(share).product * ofEach(several.toVector, share).product
-    case Or(l, r)               => val (a, b) = (share(l), share(r)); a + b - a * b
-    case Not(c)                 => 1.0 - share(c)
-    case EqualTo(l, r)          => equality(l, r)
-    case EqualNullSafe(l, r)    => equality(l, r)
-    case Compared(large, small) => ordered(small, large)
-    case _                      => Assumptions.JoinOpaque
+    case Or(l, r)                 => val (a, b) = (share(l), share(r)); a + b - a * b
+    case Not(c)                   => 1.0 - share(c)
+    case EqualTo(l, r)            => equality(l, r)
+    case EqualNullSafe(l, r)      => equality(l, r)
+    case Inequality(large, small) => ordered(small, large)
+    case _                        => Assumptions.JoinOpaque
   }
 
   /** By the ranges of both columns, if they are known. */
