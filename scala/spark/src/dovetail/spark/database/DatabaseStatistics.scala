@@ -81,7 +81,7 @@ private object DatabaseStatistics {
    *
    * @param options connection options; they contain a password, so they are used for the connection only
    */
-  final private class Table(val url: String, val user: String, val name: String, val options: JDBCOptions) {
+  final private class Table(val url: String, user: String, val name: String, val options: JDBCOptions) {
 
     /** Name of the database for people: the URL without its parameters and without a user and password. */
     val place: String = s"the database ${url.takeWhile(_ != '?').replaceAll("//[^/]*@", "//")}"

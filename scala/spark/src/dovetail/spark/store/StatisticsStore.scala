@@ -111,7 +111,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
     changed(name)
   }
 
-  /** Makes a file that this JVM has replaced or deleted known to all look-ups from now on. */
+  /** Makes a file that this JVM has replaced known to all look-ups from now on. */
   private def changed(name: String): Unit = {
     read.remove(name)
     if (!files.local)
@@ -141,13 +141,6 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
           )
       }
     }
-  }
-
-  /** Removes the stored statistics of a table, and returns whether there were any. */
-  def remove(key: String): Boolean = {
-    val removed = files.delete(fileName(key))
-    changed(fileName(key))
-    removed
   }
 
   /**
