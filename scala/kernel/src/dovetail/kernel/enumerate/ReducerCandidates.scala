@@ -97,10 +97,7 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
   /** Whether nothing but classes connects the relations of the set. */
   private def plain(set: Vector[Int]): Boolean = !graph.predicates.exists(_.relations.forall(set.contains))
 
-  private def restricted(r: Int): Boolean = {
-    val profile = graph.relations(r).profile
-    profile.rows.value < profile.baseRows * AlmostAll
-  }
+  private def restricted(r: Int): Boolean = graph.relations(r).profile.restricted
 
   /** Columns that a filter on the reduced relation can look up, with the first relation of `by` that has each. */
   private def keys(reduced: Int, by: Vector[Int]): Vector[(Int, Int)] = for {
@@ -172,9 +169,6 @@ object ReducerCandidates {
    * make them is no estimate, so a filter never takes longer for this.
    */
   private val MostMerged = 256.0 * 1024 * 1024
-
-  /** A predicate that keeps at least this share of the rows does not count as a predicate. */
-  private val AlmostAll = 0.999
 
   /** Room in a filter, as a multiple of the expected keys: a full filter lets every row pass. */
   private val Reserve = 4.0

@@ -44,7 +44,7 @@ final class SetCounts(relations: Int) {
 
   /** The slot that holds the set, or in which it would be stored. */
   private def place(set: Long): Int = {
-    var p = ((set * Spread) >>> 32).toInt & (sets.length - 1)
+    var p = (FibonacciHash(set) >>> 32).toInt & (sets.length - 1)
     while (sets(p) != 0L && sets(p) != set) p = (p + 1) & (sets.length - 1)
     p
   }
@@ -70,7 +70,4 @@ object SetCounts {
 
   /** A group with fewer relations than this keeps all its sets. */
   private val WidestWhole = 12
-
-  /** 2^64 over the golden ratio: Fibonacci hashing (Knuth, TAOCP vol. 3, 6.4). */
-  private val Spread = 0x9e3779b97f4a7c15L
 }

@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.log
 
 import java.time.Instant
 
+import org.apache.spark.sql.dovetail.base.Nanoseconds
 import org.apache.spark.sql.dovetail.report.{GroupReport, JoinReport, LazyValue, QError, TreeReport}
 import org.apache.spark.sql.types._
 
@@ -83,7 +84,7 @@ final case class LoggedQuery(
     predictedGain.orNull,
     millis,
     runs,
-    nanos.map(_ / 1e9).orNull,
+    nanos.map(Nanoseconds.toSeconds).orNull,
     estimatedRows,
     joinRows.orNull,
     qError.orNull,
@@ -93,7 +94,9 @@ final case class LoggedQuery(
 
 object LoggedQuery {
 
-  // bytes of a relation, of a column ID, of a join, of a reference to a name, and of a counted set in a report
+  // approximate bytes in memory of a relation, of a column ID, of a join, of a reference to a name, and of a counted set
+  // in a report: the objects with their references and boxed numbers. The memory of the log is limited by them, for
+  // which a factor of two does not matter
   private val PerRelation = 500L
   private val PerColumn   = 50L
   private val PerJoin     = 500L

@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.sketch
 
 import java.io.DataOutput
 
+import dovetail.kernel.profile.FibonacciHash
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
 import org.apache.spark.sql.dovetail.table.Counting
@@ -78,7 +79,7 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
   }
 
   private def find(key: Long): Int = {
-    var slot = ((key * Spread) >>> (64 - slotBits)).toInt
+    var slot = (FibonacciHash(key) >>> (64 - slotBits)).toInt
     while (counts(slot) != 0L && keys(slot) != key) slot = (slot + 1) & (slots - 1)
     slot
   }
@@ -215,12 +216,6 @@ object HeavyHitters {
   /** Bits of the first byte of a list in a file. */
   private val Purged  = 1
   private val Counted = 2
-
-  /**
-   * An odd number with well mixed bits (2 to the 64th over the golden ratio), for Fibonacci hashing of keys that are
-   * values.
-   */
-  private val Spread = 0x9e3779b97f4a7c15L
 
   def read(in: UnpackedStream, hashed: Boolean, slotBits: Int, version: Int): HeavyHitters =
     new HeavyHitters(hashed, slotBits).readFrom(in, version)
