@@ -68,9 +68,6 @@ private object DatabaseStatistics {
   /** Nanoseconds for which an answer is cached: about the interval at which a database analyzes a changing table. */
   private val Age = TimeUnit.MINUTES.toNanos(10)
 
-  /** Nanoseconds after which a database that failed is asked again. */
-  private val AgeOfFailure = TimeUnit.SECONDS.toNanos(30)
-
   /** A table name in SQL of up to three parts, each an identifier or a name in double quotes. */
   private val Name = """(?:(?:[A-Za-z_][A-Za-z0-9_$]*|"[^"]+")\.){0,2}(?:[A-Za-z_][A-Za-z0-9_$]*|"[^"]+")""".r.pattern
 
@@ -149,7 +146,7 @@ private object DatabaseStatistics {
 
   private def failed(place: String, tables: Seq[Table], e: Throwable): Unit = {
     warn(place, e)
-    tables.foreach(answers.put(_, Answer(None, System.nanoTime() + AgeOfFailure)))
+    tables.foreach(answers.put(_, Answer(None, System.nanoTime() + Aside.TriedAgainAfter)))
     PlanningTime.cut(s"$place did not give its statistics")
   }
 
