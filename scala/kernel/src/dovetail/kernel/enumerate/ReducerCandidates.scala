@@ -27,7 +27,7 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
       r       <- reducer(reduced, by)
     } yield r
     // the sort is stable: in a tie, the first one found
-    found.distinct.sortBy(r => -(1.0 - r.kept) * r.work.probed).take(Most)
+    found.distinct.sortBy(r => -(1.0 - r.kept) * r.work.probed).take(MostReducers)
   }
 
   /** The relations that may be reduced: the largest ones. */
@@ -141,7 +141,7 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
 object ReducerCandidates {
 
   /** Maximum number of reducers of one graph that are priced: each takes one search, or one pricing of an order. */
-  private val Most = 24
+  private val MostReducers = 24
 
   /**
    * Rows from which on a relation is reduced. It takes 1 to 2 µs to exchange and sort a row, so fewer rows take less

@@ -63,7 +63,7 @@ final class Alternatives private (private val shares: TreeMap[Long, Double]) {
 object Alternatives {
 
   /** Maximum number of alternatives of one OR: each needs one bit of a Long, without the sign. */
-  val Most = 62
+  val MostAlternatives = 62
 
   // the set of a row that satisfies no alternative
   private val Nothing = 0L
@@ -89,7 +89,7 @@ object Alternatives {
    * independent, many to exclude each other.
    */
   def ofShares(shares: Vector[Double]): Alternatives = {
-    require(shares.size <= Most && shares.forall(s => s >= 0.0 && s <= 1.0), s"shares $shares")
+    require(shares.size <= MostAlternatives && shares.forall(s => s >= 0.0 && s <= 1.0), s"shares $shares")
     if (shares.size <= Enumerated)
       shares.zipWithIndex.foldLeft(new Alternatives(TreeMap(Nothing -> 1.0))) { case (a, (share, i)) =>
         new Alternatives(added(a.shares.iterator.flatMap { case (set, p) =>

@@ -11,7 +11,7 @@ import java.util.Arrays
 final class SetCounts(relations: Int) {
   import SetCounts._
 
-  private val most = if (relations < WidestWhole) 1 << relations else Most
+  private val most = if (relations < WidestWhole) 1 << relations else MostSets
 
   // open addressing, at most half full; 0 marks a free slot
   private val sets = new Array[Long](2 * most)
@@ -66,7 +66,7 @@ object SetCounts {
   private val GroupBytes = 2048L
 
   /** Number of sets kept for a wide group: 128 KB. */
-  private val Most = 4096
+  private val MostSets = 4096
 
   /** A group with fewer relations than this keeps all its sets. */
   private val WidestWhole = 12

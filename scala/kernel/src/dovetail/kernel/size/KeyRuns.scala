@@ -61,7 +61,7 @@ final private[size] class KeyRuns private (val runOf: Array[Int], val count: Int
 private[size] object KeyRuns {
 
   /** Minimum rows of a run: few enough to follow the line, and enough to tell a mean from chance. */
-  val Rows = 32
+  val LeastRows = 32
 
   /** @param sizes kept rows per group, by ascending key */
   def apply(sizes: Array[Int]): Option[KeyRuns] = {
@@ -76,7 +76,7 @@ private[size] object KeyRuns {
       rows += sizes(g)
       left -= sizes(g)
       // the remaining rows get another run only if there are enough of them
-      if (rows >= Rows && left >= Rows) { run += 1; rows = 0 }
+      if (rows >= LeastRows && left >= LeastRows) { run += 1; rows = 0 }
       g += 1
     }
     if (run == 0) None else Some(new KeyRuns(runOf, run + 1))

@@ -66,7 +66,7 @@ private object DatabaseStatistics {
   private val MostTables = 200L
 
   /** Nanoseconds for which an answer is cached: about the interval at which a database analyzes a changing table. */
-  private val Age = TimeUnit.MINUTES.toNanos(10)
+  private val AnswerAge = TimeUnit.MINUTES.toNanos(10)
 
   /** A table name in SQL of up to three parts, each an identifier or a name in double quotes. */
   private val Name = """(?:(?:[A-Za-z_][A-Za-z0-9_$]*|"[^"]+")\.){0,2}(?:[A-Za-z_][A-Za-z0-9_$]*|"[^"]+")""".r.pattern
@@ -131,7 +131,7 @@ private object DatabaseStatistics {
           val table =
             try PostgresqlCatalog.read(connection, t.name, seconds(left))
             catch { case e: Throwable if NonFatal(e) => warn(place, e); None }
-          answers.put(t, Answer(table, System.nanoTime() + Age))
+          answers.put(t, Answer(table, System.nanoTime() + AnswerAge))
         }
       }
     } finally connection.close()
@@ -139,10 +139,10 @@ private object DatabaseStatistics {
 
   /** The timeout for the server in seconds; at least 1, because JDBC has no smaller unit. */
   private def seconds(nanos: Long): Int =
-    math.max(1L, math.min(TimeUnit.NANOSECONDS.toSeconds(nanos), TimeUnit.NANOSECONDS.toSeconds(Longest))).toInt
+    math.max(1L, math.min(TimeUnit.NANOSECONDS.toSeconds(nanos), TimeUnit.NANOSECONDS.toSeconds(LongestTimeout))).toInt
 
   /** Longest timeout in nanoseconds; it applies to commands, which have no limit on planning time. */
-  private val Longest = TimeUnit.SECONDS.toNanos(10)
+  private val LongestTimeout = TimeUnit.SECONDS.toNanos(10)
 
   private def failed(place: String, tables: Seq[Table], e: Throwable): Unit = {
     warn(place, e)

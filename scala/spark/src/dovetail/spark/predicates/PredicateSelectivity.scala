@@ -57,7 +57,7 @@ final class PredicateSelectivity(
   /** Estimates an OR if the conditions of at least one relation could be tried on its sample; None otherwise. */
   private def byRows(e: Expression): Option[Double] = {
     val alternatives = Disjuncts(e).map(Conjuncts(_))
-    if (alternatives.size < 2 || alternatives.size > Alternatives.Most) None
+    if (alternatives.size < 2 || alternatives.size > Alternatives.MostAlternatives) None
     else {
       val found = relationsOf(e).map { r =>
         val local   = alternatives.map(_.filter(relationsOf(_) == Vector(r)).reduceOption(And(_, _)))

@@ -131,14 +131,14 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
     val least   = math.max(offset, if (sampled) LeastSampled else 0L)
     val certain = if (exact) entries else entries.filter(_.count >= least)
     certain.map(e => e.copy(count = e.count + offset / 2)).sortBy(e => (-e.count, e.key)).take(if (exact) capacity
-    else Kept)
+    else MostStored)
   }
 
   /** Writes the entries. If a key is the hash of bytes that are kept, only the bytes are written. */
   def write(out: DataOutput): Unit = {
     // entries beyond `Kept` could matter only together with their counts in other files, and are not worth the space
-    val kept   = if (exact) entries else entries.sortBy(e => (-e.count, e.key)).take(Kept)
-    val lowest = if (exact || used <= Kept) 0L else kept.last.count
+    val kept   = if (exact) entries else entries.sortBy(e => (-e.count, e.key)).take(MostStored)
+    val lowest = if (exact || used <= MostStored) 0L else kept.last.count
     val sure   = kept.filter(_.count > lowest).sortBy(_.key)
     out.writeByte(if (!purged) 0 else if (sampled) Purged else Purged | Counted)
     out.writeLong(offset + lowest)
@@ -199,7 +199,7 @@ object HeavyHitters {
    * Largest number of entries of an inexact list that are stored and returned. Values beyond it are too rare to matter
    * to a join.
    */
-  private val Kept = 128
+  private val MostStored = 128
 
   /** After the first purge, and beyond [[AllCounted]] values, one value in this many is counted. A power of two. */
   private val Sampled = 8L
