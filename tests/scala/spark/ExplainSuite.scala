@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail
 
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import org.apache.spark.sql.Row
-import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.base.{DovetailConf, Setting}
 import org.apache.spark.sql.dovetail.report.{GroupReport, ReportText, Trace}
 import org.apache.spark.sql.functions.col
 import org.scalactic.Tolerance
@@ -328,7 +328,7 @@ class ExplainSuite extends StarSuite with Tolerance {
 
   test("dovetail_conf") {
     // the test session changes these settings: more time for planning, no history, and a store for each suite
-    val changed: Seq[DovetailConf.Setting[_]] = Seq(
+    val changed: Seq[Setting[_]] = Seq(
       DovetailConf.PlanningMaxMs,
       DovetailConf.MaxPlanningMs,
       DovetailConf.FootersMaxMs,

@@ -22,7 +22,6 @@ import org.apache.spark.sql.dovetail.report.{ActualRows, ExecutedPlan, GroupAtRu
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.util.QueryExecutionListener
 
 /**
  * The log of a session's last queries that Dovetail optimized: its decisions, and the results after the queries have
@@ -260,16 +259,4 @@ object QueryLog {
       p.origin.sqlText.map(QueryText.written(_)).filter(_.nonEmpty)
     ))
       .map(_.take(TextKept))
-}
-
-/** Reports runs to the log. Spark calls it in another thread after the query, so it does not delay the query. */
-final class RunListener(log: QueryLog) extends QueryExecutionListener {
-  override def onSuccess(function: String, execution: QueryExecution, nanos: Long): Unit =
-    logging(log.ran(execution, function, nanos))
-
-  override def onFailure(function: String, execution: QueryExecution, e: Exception): Unit =
-    logging(log.failed(execution, function))
-
-  private def logging(body: => Unit): Unit =
-    if (log.all.nonEmpty) FailOpen("logging a query", (_: String) => ())(body)
 }
