@@ -1,8 +1,8 @@
 package dovetail.kernel.size
 
-import dovetail.kernel.size.SampleJoins.changed
+import dovetail.kernel.size.MessagePassing.changed
 
-/** Number of combinations per key that a part of a join tree sends to its parent ([[SampleJoins]]). */
+/** Number of combinations per key that a part of a join tree sends to its parent ([[MessagePassing]]). */
 sealed abstract private[size] class KeyMessage {
 
   /** The message of a relation with this many times the rows. */
@@ -168,7 +168,7 @@ private[size] object KeyMessage {
         fixed,
         open,
         more(0.0),
-        SampleJoins.total(sums) / drawn.rows,
+        MessagePassing.total(sums) / drawn.rows,
         math.max(filled, 1).toDouble / drawn.filled,
         outside,
         near.getOrElse(NoKeys)

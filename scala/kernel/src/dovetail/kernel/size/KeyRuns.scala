@@ -37,8 +37,8 @@ final private[size] class KeyRuns private (val runOf: Array[Int], val count: Int
   }
 
   private def credible(n: Array[Double], sums: Array[Double], squares: Array[Double]): Option[Array[Double]] = {
-    val rows                     = SampleJoins.total(n)
-    val mean                     = SampleJoins.total(sums) / rows
+    val rows                     = MessagePassing.total(n)
+    val mean                     = MessagePassing.total(sums) / rows
     var (within, between, sizes) = (0.0, 0.0, 0.0)
     var run                      = 0
     while (run < count) {

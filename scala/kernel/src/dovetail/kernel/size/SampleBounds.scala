@@ -79,7 +79,7 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
   }
 
   /** Estimated rows per row that the sample has kept, on the scale of the table: below 1 if formulas removed some. */
-  private def estimatedShare(relation: Int): Double = joins.rows(relation) / joins.sampledRows(relation)
+  private def estimatedShare(relation: Int): Double = joins.rows(relation) / joins.messages.sampledRows(relation)
 
   /** Share that predicates keep which were not tried on the sample; priors of few kept rows are none. */
   private def untriedShare(relation: Int): Double = {
@@ -96,7 +96,7 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
   private def unseen(set: RelSet, partial: Vector[Int]): Double = {
     def skew(r: Int) = set.toVector.filter(shared(r)(_) > 0).map(met(r, _).skew).max
     val beyondUsual  = if (partial.size > 1) math.max(1.0, partial.map(skew).max / Doubt) else 1.0
-    RuleOfThree * partial.map(1.0 / joins.fractionOf(_)).product * partial.map(along(set, _)).max * beyondUsual
+    RuleOfThree * partial.map(1.0 / joins.messages.fractionOf(_)).product * partial.map(along(set, _)).max * beyondUsual
   }
 
   /** Rows of the complete samples that one row of a relation meets, along the classes from relation to relation. */
@@ -120,7 +120,7 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
   private def met(relation: Int, other: Int): PartnerRows = {
     if (partners(relation)(other) == null) {
       val keys = classesOf(relation).filter(classesOf(other).contains)
-      partners(relation)(other) = PartnerRows(joins.groupsOf(relation, keys).kept)
+      partners(relation)(other) = PartnerRows(joins.messages.groupsOf(relation, keys).kept)
     }
     partners(relation)(other)
   }
