@@ -137,7 +137,7 @@ abstract class GoldenSuite(directory: String) extends DovetailSuite {
   /** Plans a query. Returns the plan, and every group of three or more inputs; groups inside leaves come first. */
   protected def planned(sql: String, settings: Map[String, String]): (LogicalPlan, Vector[PlannedGroup]) = {
     val groups = mutable.ArrayBuffer.empty[(JoinGroup, GroupOrdering)]
-    class Watching(session: SparkSession) extends ReorderJoins(session) {
+    class RuleWatcher(session: SparkSession) extends ReorderJoins(session) {
       override protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan = {
         val plan = super.reorder(group, ordering)
         if (group.leaves.size > 2 && !group.marked) groups += group -> ordering
@@ -145,7 +145,7 @@ abstract class GoldenSuite(directory: String) extends DovetailSuite {
       }
     }
     val (plan, trace) = withConf((Stable ++ settings): _*) {
-      withoutIdempotenceCheck(withRule(new Watching(_))(Trace.collecting(optimized(sql))))
+      withoutIdempotenceCheck(withRule(new RuleWatcher(_))(Trace.collecting(optimized(sql))))
     }
     val reports = trace.groups.filterNot(_.isRemark)
     assert(groups.size == reports.size, "every group of three or more is reported")
