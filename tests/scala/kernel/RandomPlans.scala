@@ -24,18 +24,18 @@ import dovetail.kernel.profile.{ColumnProfile, Estimate, RelationProfile, RowByt
  *
  * @param filters filters above the join
  */
-sealed trait Written { def relations: Vector[Int]; def visible: Vector[Int]; def shape: Shape }
-final case class Scan(relation: Int) extends Written {
+sealed trait WrittenPlan { def relations: Vector[Int]; def visible: Vector[Int]; def shape: Shape }
+final case class Scan(relation: Int) extends WrittenPlan {
   def relations = Vector(relation); def visible = Vector(relation); def shape = Shape.Leaf(relation)
 }
-final case class Joined(
+final case class WrittenJoin(
     kind: JoinKind,
     operator: Int,
-    left: Written,
-    right: Written,
+    left: WrittenPlan,
+    right: WrittenPlan,
     on: Vector[Condition],
     filters: Vector[Condition]
-) extends Written {
+) extends WrittenPlan {
   val relations: Vector[Int] = left.relations ++ right.relations
   val visible: Vector[Int]   = kind match {
     case JoinKind.Semi | JoinKind.Anti => left.visible
@@ -49,12 +49,12 @@ final case class Joined(
  * The join graph of a written plan, as the extraction builds it. Runs the written plan, and any tree that the graph
  * allows.
  */
-final class PlanGraph(val written: Written, random: Random) {
+final class PlanGraph(val written: WrittenPlan, random: Random) {
   private val n = written.relations.size
 
-  private val nodes: Vector[Joined] = {
-    def all(w: Written): Vector[Joined] =
-      w match { case j: Joined => all(j.left) ++ all(j.right) :+ j; case _ => Vector.empty }
+  private val nodes: Vector[WrittenJoin] = {
+    def all(w: WrittenPlan): Vector[WrittenJoin] =
+      w match { case j: WrittenJoin => all(j.left) ++ all(j.right) :+ j; case _ => Vector.empty }
     all(written)
   }
 
@@ -146,9 +146,9 @@ final class PlanGraph(val written: Written, random: Random) {
 
   /** Runs the plan as written. */
   def run(tables: Vector[Bag]): Bag = {
-    def rowsOf(w: Written): Bag = w match {
-      case Scan(r)                            => tables(r)
-      case Joined(kind, o, l, r, on, filters) => join(kind, o, rowsOf(l), rowsOf(r), on).filter(filters)
+    def rowsOf(w: WrittenPlan): Bag = w match {
+      case Scan(r)                                 => tables(r)
+      case WrittenJoin(kind, o, l, r, on, filters) => join(kind, o, rowsOf(l), rowsOf(r), on).filter(filters)
     }
     rowsOf(written)
   }
@@ -190,9 +190,9 @@ object RandomPlans {
 
   /** A plan over `n` relations, numbered in random order. */
   def apply(n: Int, random: Random, kinds: Vector[JoinKind] = JoinKind.all): PlanGraph = {
-    val number                               = random.shuffle((0 until n).toVector)
-    var operators                            = 0
-    def plan(from: Int, until: Int): Written =
+    val number                                   = random.shuffle((0 until n).toVector)
+    var operators                                = 0
+    def plan(from: Int, until: Int): WrittenPlan =
       if (until - from == 1) Scan(number(from))
       else {
         val middle        = from + 1 + random.nextInt(until - from - 1)
@@ -205,7 +205,7 @@ object RandomPlans {
           right.visible,
           random
         ))
-        val bare = Joined(kind, operator, left, right, on, Vector.empty)
+        val bare = WrittenJoin(kind, operator, left, right, on, Vector.empty)
         bare.copy(filters = if (random.nextInt(5) == 0) Vector(filter(bare.visible, random)) else Vector.empty)
       }
     val w = plan(0, n)

@@ -33,7 +33,7 @@ class EstimateGoldenSuite extends GoldenSuite("estimates") {
       assert(!set.contains(-1), s"\n$file:${c.line}: $relations; known: ${names.mkString(", ")}")
       val e = model.estimate(set.sorted)
       assert(e.value <= e.upper, s"\n$file:${c.line}: $relations")
-      Found(relations, e.value, rows.toDouble)
+      SubPlanEstimate(relations, e.value, rows.toDouble)
     }.sortBy(f => (f.relations.count(_ == ','), f.relations))
     val errors = found.map(_.error).sorted
     val head   = s"${found.size} sub-plans: median ${digits(errors(errors.size / 2))}, worst ${digits(errors.last)}"
@@ -52,7 +52,7 @@ object EstimateGoldenSuite {
 
   private val Truth = "-- ([\\w,]+): (\\d+)".r
 
-  final private case class Found(relations: String, estimate: Double, truth: Double) {
+  final private case class SubPlanEstimate(relations: String, estimate: Double, truth: Double) {
     def error: Double = {
       val (e, t) = (math.max(estimate, 1.0), math.max(truth, 1.0))
       math.max(e / t, t / e)

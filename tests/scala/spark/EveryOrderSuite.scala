@@ -82,15 +82,15 @@ class EveryOrderSuite extends DovetailSuite with BeforeAndAfterAll {
   private def everyOrder(sql: String): Unit = {
     val expected = dovetail(on = false)(answer(sql))
     var shapes   = Vector.empty[Shape]
-    withRule(new Watching(_, group => shapes = EveryOrderSuite.orders(group)))(optimized(sql))
+    withRule(new RuleWatcher(_, group => shapes = EveryOrderSuite.orders(group)))(optimized(sql))
     assert(shapes.size >= 2 && (expected.nonEmpty || sql.contains(" t6 ")), "orders of nothing are all the same")
     shapes.foreach { shape =>
-      withRule(new Taking(_, shape))(assert(answer(sql) == expected, s"in the order ${shape.render(_.toString)}"))
+      withRule(new ShapeRule(_, shape))(assert(answer(sql) == expected, s"in the order ${shape.render(_.toString)}"))
     }
     info(s"${shapes.size} orders, ${expected.size} rows")
   }
 
-  private class Watching(session: SparkSession, see: PreparedGroup => Unit) extends ReorderJoins(session) {
+  private class RuleWatcher(session: SparkSession, see: PreparedGroup => Unit) extends ReorderJoins(session) {
     override protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan = {
       if (group.leaves.size > 2 && !group.marked) see(ordering.preparation(group, group.leaves))
       super.reorder(group, ordering)
@@ -98,7 +98,7 @@ class EveryOrderSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   /** Builds the join order `shape`, whatever it costs. */
-  private class Taking(session: SparkSession, shape: Shape) extends ReorderJoins(session) {
+  private class ShapeRule(session: SparkSession, shape: Shape) extends ReorderJoins(session) {
     override protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan =
       if (group.leaves.size <= 2 || group.marked) super.reorder(group, ordering)
       else ordering.preparation(group, group.leaves).rebuild(shape)

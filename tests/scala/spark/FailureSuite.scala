@@ -16,7 +16,7 @@ class FailureSuite extends StarSuite {
 
   // the rule fails
 
-  private class Failing(session: SparkSession, failure: () => Throwable) extends ReorderJoins(session) {
+  private class FailingRule(session: SparkSession, failure: () => Throwable) extends ReorderJoins(session) {
     override protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan = throw failure()
   }
 
@@ -33,7 +33,7 @@ class FailureSuite extends StarSuite {
   failures.foreach { case (name, failure) =>
     test(s"the query answers when the rule throws a $name: one line logged, the reason explained") {
       val expected = dovetail(on = false)(answer(star))
-      withRule(new Failing(_, failure)) {
+      withRule(new FailingRule(_, failure)) {
         val (_, lines) = LogCapture("dovetail")((1 to 3).foreach(_ => assert(answer(star) == expected)))
         assert(lines.count(_.contains("injected")) == 1, lines)
         assert(lines.forall(_.contains("Spark's own plan is used")))
@@ -48,14 +48,14 @@ class FailureSuite extends StarSuite {
   }
 
   test("a failure in one group takes back the others: the plan is Spark's, and explain says so") {
-    class FailingLater(session: SparkSession) extends ReorderJoins(session) {
+    class LateFailingRule(session: SparkSession) extends ReorderJoins(session) {
       override protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan =
         if (group.leaves.exists(_.collectLeaves().size > 1)) {
           super.reorder(group, ordering); throw new IllegalStateException("injected later")
         } else super.reorder(group, ordering)
     }
     val sql = s"SELECT count(*) FROM (SELECT DISTINCT v FROM ($star)) x JOIN f ON f.v = x.v JOIN b ON f.k2 = b.k"
-    withRule(new FailingLater(_)) {
+    withRule(new LateFailingRule(_)) {
       val (execution, trace) = traced(sql)
       assert(PlanText(execution.optimizedPlan) == dovetail(on = false)(PlanText(optimized(sql))))
       assert(
@@ -73,7 +73,7 @@ class FailureSuite extends StarSuite {
       finally assert(Thread.interrupted(), "Dovetail took the interruption, and Spark would go on")
 
     val (_, lines) = LogCapture("dovetail") {
-      withRule(new Failing(_, () => new InterruptedException("injected")))(assert(planned() == sparks))
+      withRule(new FailingRule(_, () => new InterruptedException("injected")))(assert(planned() == sparks))
       Thread.currentThread.interrupt()
       assert(planned() == sparks)
     }
@@ -281,7 +281,7 @@ class FailureSuite extends StarSuite {
   test("in another Spark line Dovetail switches itself off, with one line, and injects nothing") {
     val line = BuildInfo.sparkLine
     Seq("3.4.1", "4.9.0", s"${line}1.0", "5.0.0-SNAPSHOT").filterNot(_.startsWith(line + ".")).foreach { version =>
-      val extensions = new Recording
+      val extensions = new RecordedExtensions
       val (_, lines) = LogCapture("dovetail")(GuardProbe(extensions, version))
       assert(
         lines.size == 1 && lines.head.contains("is off") && lines.head.contains(line) && lines.head.contains(version),
@@ -289,7 +289,7 @@ class FailureSuite extends StarSuite {
       )
       assert(extensions.injected.isEmpty)
     }
-    val extensions = new Recording
+    val extensions = new RecordedExtensions
     val (_, lines) = LogCapture("dovetail")(GuardProbe(extensions, s"$line.99"))
     assert(lines.isEmpty && extensions.injected.contains("dovetail_version"))
   }
@@ -297,7 +297,7 @@ class FailureSuite extends StarSuite {
   /**
    * Extensions that record what is injected, because the lookup in a function registry differs between the Spark lines.
    */
-  private class Recording extends SparkSessionExtensions {
+  private class RecordedExtensions extends SparkSessionExtensions {
     var injected: Set[String]                                                  = Set.empty
     override def injectTableFunction(function: TableFunctionDescription): Unit = injected += function._1.funcName
     override def injectPreCBORule(builder: RuleBuilder): Unit                  = injected += "rule"

@@ -33,7 +33,7 @@ class FooterMemorySuite extends AnyFunSuite {
     began.await()
     try {
       val late = System.nanoTime() + Second / 10L
-      assertThrows[FooterMemory.Occupied.type](FooterMemory.within(late)(admit => admit(large)))
+      assertThrows[FooterMemory.NoFreeMemory.type](FooterMemory.within(late)(admit => admit(large)))
       assert(System.nanoTime() - late >= 0L)
       // small ones pass beside it
       assert(FooterMemory.within(late) { admit => admit(10L); true })

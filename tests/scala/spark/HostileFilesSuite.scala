@@ -114,12 +114,12 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
       val deep   = "{\"type\":\"struct\",\"fields\":" + "[" * 100000
       val nested = "{\"type\":\"array\",\"elementType\":" * 20000 + "\"long\"" + "}" * 20000
       val loads  =
-        s"""{"type":"struct","fields":[{"name":"a","type":{"type":"udt","class":"${classOf[Loaded].getName}"},"nullable":true,"metadata":{}}]}"""
+        s"""{"type":"struct","fields":[{"name":"a","type":{"type":"udt","class":"${classOf[LoadProbe].getName}"},"nullable":true,"metadata":{}}]}"""
       val (_, warnings) = LogCapture("dovetail")(Seq(deep, nested, loads, "\"long\"", "", "[]").foreach { schema =>
         val (found, bytes) = look(d, good.withHeader(good.headerWith(schema)))
         assert(found.isEmpty && bytes < MostMemory, schema.take(40))
       })
-      assert(!Loaded.loaded && warnings.nonEmpty)
+      assert(!LoadProbe.loaded && warnings.nonEmpty)
     }
   }
 
@@ -228,8 +228,8 @@ object HostileFilesSuite {
   private def checksum(bytes: Array[Byte]): Long = { val crc = new CRC32; crc.update(bytes); crc.getValue }
 
   /** Records whether an instance was created. */
-  class Loaded  { Loaded.loaded = true         }
-  object Loaded { @volatile var loaded = false }
+  class LoadProbe  { LoadProbe.loaded = true      }
+  object LoadProbe { @volatile var loaded = false }
 
   /** A statistics file in pieces. Can replace single pieces, with matching lengths and checksums. */
   final class Pieces(file: Array[Byte]) {

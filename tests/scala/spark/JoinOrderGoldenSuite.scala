@@ -29,7 +29,7 @@ class JoinOrderGoldenSuite extends GoldenSuite("join_order") {
     groups.flatMap(describe) ++ Vector("plan") ++ PlanText(plan).split('\n').map("  " + _)
   }
 
-  private def describe(p: Planned): Vector[String] = {
+  private def describe(p: PlannedGroup): Vector[String] = {
     val names  = GroupNames(p.group).labels
     val inputs = p.report.relations.zipWithIndex.map { case (r, i) =>
       s"  ${letter(i)} ${names(i)}${r.rows.fold("")(e => s"  ${rows(e)}")}"

@@ -113,7 +113,7 @@ class ListedFilesSuite extends DovetailSuite {
   }
 
   /** An index without versions whose listings wait until they are released, and are counted. */
-  final private class Slow(at: Path) extends FileIndex {
+  final private class SlowIndex(at: Path) extends FileIndex {
     val listings = new AtomicLong
     val release  = new CountDownLatch(1)
 
@@ -130,7 +130,7 @@ class ListedFilesSuite extends DovetailSuite {
   }
 
   test("a table without versions is listed once at a time, however many leaves and threads ask for its files") {
-    val (index, other) = (new Slow(place()), new Slow(place()))
+    val (index, other) = (new SlowIndex(place()), new SlowIndex(place()))
     try {
       assert(ListedFiles.atHand(index).isEmpty && index.listings.get == 0L, "nothing is listed for work after planning")
       for (_ <- 1 to 3) inTime(ShortMs)(assert(ListedFiles(index).isEmpty))

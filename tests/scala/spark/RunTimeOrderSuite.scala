@@ -61,7 +61,7 @@ class RunTimeOrderSuite extends StarSuite {
     case p                        => p +: (p.children ++ p.subqueries).flatMap(all)
   }
 
-  private class Ran(val answer: Seq[String], val plan: SparkPlan, val groups: Vector[GroupReport]) {
+  private class RunResult(val answer: Seq[String], val plan: SparkPlan, val groups: Vector[GroupReport]) {
 
     /** Columns of the build sides, in the order in which the joins run. */
     def builds: Seq[String] = all(plan).collect { case j: BroadcastHashJoinExec =>
@@ -74,22 +74,22 @@ class RunTimeOrderSuite extends StarSuite {
     def order: String    = groups.flatMap(_.atRun).flatMap(_.order).mkString
   }
 
-  private def run(sql: String): Ran = {
+  private def run(sql: String): RunResult = {
     val (execution, trace) = traced(sql)
     val answer             = DovetailSuite.answer(execution)
-    new Ran(answer, execution.executedPlan, ActualRows(execution.executedPlan, trace.groups))
+    new RunResult(answer, execution.executedPlan, ActualRows(execution.executedPlan, trace.groups))
   }
 
   private def expected(sql: String): Seq[String] = dovetail(on = false)(answer(sql))
 
-  private def changes(sql: String): Ran = {
+  private def changes(sql: String): RunResult = {
     val ran = misled()(run(sql))
     assert(ran.changed, s"$sql\n${ran.groups}\n${ran.plan}")
     assert(ran.answer == expected(sql), sql)
     ran
   }
 
-  private def stays(sql: String, settings: (String, String)*): Ran = {
+  private def stays(sql: String, settings: (String, String)*): RunResult = {
     val ran = misled(settings: _*)(run(sql))
     assert(!ran.changed, s"$sql\n${ran.groups.map(_.atRun)}")
     assert(ran.answer == expected(sql), sql)
@@ -172,7 +172,7 @@ class RunTimeOrderSuite extends StarSuite {
     s"SELECT g.v, d.s, c.s FROM (SELECT k1, k3, v, t FROM f GROUP BY k1, k3, v, t) g JOIN d ON g.k1 = d.k " +
       s"JOIN c ON g.$key = c.k WHERE d.w <= $most AND c.w = 1"
 
-  private def exchanges(ran: Ran): Int = all(ran.plan).count(_.isInstanceOf[ShuffleExchangeLike])
+  private def exchanges(ran: RunResult): Int = all(ran.plan).count(_.isInstanceOf[ShuffleExchangeLike])
 
   test("exchanged inputs: another order that pays for one more exchange, if Spark compares plans by our costs") {
     val sql = grouped("k3", most = 89)

@@ -10,7 +10,13 @@ import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.predicates.ExpressionBytes
 import org.apache.spark.sql.dovetail.sample.PlanSamples
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
-import org.apache.spark.sql.dovetail.table.{SampledRows, TableSample, TableStatistics, TableStatisticsSource, Unread}
+import org.apache.spark.sql.dovetail.table.{
+  SampledRows,
+  TableSample,
+  TableStatistics,
+  TableStatisticsSource,
+  UnreadFiles
+}
 import org.apache.spark.sql.functions.udf
 import org.apache.spark.unsafe.types.UTF8String
 import org.scalatest.BeforeAndAfterAll
@@ -79,7 +85,7 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
         Vector.empty,
         Some(sample),
         0L,
-        if (fresh) None else Some(Unread(1, 0.5))
+        if (fresh) None else Some(UnreadFiles(1, 0.5))
       )
     }.toMap
     def find(leaf: LeafNode): Option[TableStatistics] = tables.get(LeafNames.name(leaf))

@@ -25,7 +25,7 @@ class TpcdsGoldenSuite extends GoldenSuite("tpcds") {
     case _ => None
   }
 
-  private def describe(p: Planned): Vector[String] = {
+  private def describe(p: PlannedGroup): Vector[String] = {
     val inputs = p.report.relations.zipWithIndex.map { case (r, i) => s"${letter(i)} ${r.name}" }
     val order  = p.report.after.orElse(p.report.before).map(t => s"  ${short(p.report, t.order)}")
     Vector(verdict(p.report), inputs.mkString("  ", ", ", "")) ++ operators(p) ++ order

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Statistics
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.sources.BaseRelation
 
-/** A relation with Dovetail's statistics: see [[Published]]. */
+/** A relation with Dovetail's statistics: see [[PublishedRelations]]. */
 final class PublishedRelation(
     relation: BaseRelation,
     output: Seq[AttributeReference],
@@ -16,7 +16,7 @@ final class PublishedRelation(
     val published: Statistics
 ) extends LogicalRelation(relation, output, catalogTable, isStreaming) {
   override def computeStats(): Statistics           = published
-  override def newInstance(): LogicalRelation       = Published.renamed(this, super.newInstance())
+  override def newInstance(): LogicalRelation       = PublishedRelations.renamed(this, super.newInstance())
 
   // a copy gets Spark's own statistics: Spark plans and runs a copy of the optimized plan
   override protected def otherCopyArgs: Seq[AnyRef] = Seq(plain, plain.stats)

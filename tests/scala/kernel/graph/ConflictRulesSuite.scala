@@ -5,7 +5,7 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 import dovetail.kernel.Bags._
 import dovetail.kernel.enumerate.LegalTrees
-import dovetail.kernel.{GraphText, Joined, PlanGraph, Scan, Written}
+import dovetail.kernel.{GraphText, PlanGraph, Scan, WrittenJoin, WrittenPlan}
 
 /** Examples of the joins that are legal along edges. A, B, C, D are relations 0 to 3, `a.x` is column 0 of A. */
 class ConflictRulesSuite extends AnyFunSuite {
@@ -16,14 +16,16 @@ class ConflictRulesSuite extends AnyFunSuite {
   private def equal(l: Scan, r: Scan): Condition     = Equal(x(l), x(r))
   private def accepting(l: Scan, r: Scan): Condition = NullSafeEqual(x(l), x(r))
 
-  private def join(kind: JoinKind, operator: Int, l: Written, r: Written, on: Condition*) =
-    Joined(kind, operator, l, r, on.toVector, Vector.empty)
-  private def inner(l: Written, r: Written, on: Condition*) = join(Inner, -1, l, r, on: _*)
-  private def where(j: Joined, filter: Condition)           = j.copy(filters = Vector(filter))
-  private def graph(w: Written): JoinGraph                  = new PlanGraph(w, new Random(1)).graph
-  private def legal(w: Written): Set[String]                =
+  private def join(kind: JoinKind, operator: Int, l: WrittenPlan, r: WrittenPlan, on: Condition*) =
+    WrittenJoin(kind, operator, l, r, on.toVector, Vector.empty)
+  private def inner(l: WrittenPlan, r: WrittenPlan, on: Condition*) = join(Inner, -1, l, r, on: _*)
+  private def where(j: WrittenJoin, filter: Condition)              = j.copy(filters = Vector(filter))
+  private def graph(w: WrittenPlan): JoinGraph                      = new PlanGraph(w, new Random(1)).graph
+  private def legal(w: WrittenPlan): Set[String]                    =
     new LegalTrees(graph(w), crossed = false).all.map(_.render(GraphText.name)).toSet
-  private def allows(w: Written, trees: String*): Unit = { val found = legal(w); assert(found == trees.toSet, w); () }
+  private def allows(w: WrittenPlan, trees: String*): Unit = {
+    val found = legal(w); assert(found == trees.toSet, w); ()
+  }
 
   test("a left outer join and an inner join of its left side: either first; of its right side: as written") {
     allows(inner(join(LeftOuter, 0, a, b, equal(a, b)), c, equal(a, c)), "((A B) C)", "((A C) B)")

@@ -453,11 +453,11 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
     (0 until 50).foreach { _ =>
       val sizes = Array.fill(random.nextInt(400))(random.nextInt(4))
       KeyRuns(sizes) match {
-        case None       => assert(sizes.sum < 2 * KeyRuns.Rows)
+        case None       => assert(sizes.sum < 2 * KeyRuns.LeastRows)
         case Some(runs) =>
           val rows = new Array[Int](runs.count)
           sizes.indices.foreach(i => rows(runs.runOf(i)) += sizes(i))
-          assert(rows.forall(_ >= KeyRuns.Rows) && rows.sum == sizes.sum)
+          assert(rows.forall(_ >= KeyRuns.LeastRows) && rows.sum == sizes.sum)
           assert(runs.runOf.toSeq == runs.runOf.toSeq.sorted)
           assert(runs.means(Array.fill(sizes.sum)(1.0), rowsOf(sizes)).isEmpty)
       }

@@ -125,7 +125,7 @@ abstract class GoldenSuite(directory: String) extends DovetailSuite {
   // plans
 
   /** A group as the rule saw it, its ordering, and its report. */
-  protected case class Planned(group: JoinGroup, ordering: GroupOrdering, report: GroupReport) {
+  protected case class PlannedGroup(group: JoinGroup, ordering: GroupOrdering, report: GroupReport) {
 
     /** The graph of the leaves as written: the graph that the search saw, except for the groups inside leaves. */
     lazy val graph: JoinGraph = ordering.preparation(group, group.leaves).graph
@@ -135,9 +135,9 @@ abstract class GoldenSuite(directory: String) extends DovetailSuite {
   private lazy val Stable = Seq(DovetailConf.AdaptiveHash.key -> "false", "spark.sql.ansi.enabled" -> "false")
 
   /** Plans a query. Returns the plan, and every group of three or more inputs; groups inside leaves come first. */
-  protected def planned(sql: String, settings: Map[String, String]): (LogicalPlan, Vector[Planned]) = {
+  protected def planned(sql: String, settings: Map[String, String]): (LogicalPlan, Vector[PlannedGroup]) = {
     val groups = mutable.ArrayBuffer.empty[(JoinGroup, GroupOrdering)]
-    class Watching(session: SparkSession) extends ReorderJoins(session) {
+    class RuleWatcher(session: SparkSession) extends ReorderJoins(session) {
       override protected def reorder(group: JoinGroup, ordering: GroupOrdering): LogicalPlan = {
         val plan = super.reorder(group, ordering)
         if (group.leaves.size > 2 && !group.marked) groups += group -> ordering
@@ -145,11 +145,11 @@ abstract class GoldenSuite(directory: String) extends DovetailSuite {
       }
     }
     val (plan, trace) = withConf((Stable ++ settings): _*) {
-      withoutIdempotenceCheck(withRule(new Watching(_))(Trace.collecting(optimized(sql))))
+      withoutIdempotenceCheck(withRule(new RuleWatcher(_))(Trace.collecting(optimized(sql))))
     }
     val reports = trace.groups.filterNot(_.isRemark)
     assert(groups.size == reports.size, "every group of three or more is reported")
-    plan -> groups.toVector.zip(reports).map { case ((g, o), r) => Planned(g, o, r) }
+    plan -> groups.toVector.zip(reports).map { case ((g, o), r) => PlannedGroup(g, o, r) }
   }
 
   /** What was done with a group, and the reason if it was not reordered. */
@@ -162,7 +162,7 @@ abstract class GoldenSuite(directory: String) extends DovetailSuite {
    * Joins that are not inner joins: their sides, the relations that must be joined before (the total eligibility set),
    * and their conflict rules, `if any of these: all of those`.
    */
-  protected def operators(p: Planned): Vector[String] =
+  protected def operators(p: PlannedGroup): Vector[String] =
     if (p.group.operators.isEmpty) Vector.empty
     else p.group.operators.zip(p.graph.joinable.conflicts.operators).map { case (o, needs) =>
       val condition = o.condition.fold("")(c => s" ${ExpressionText(c)}")

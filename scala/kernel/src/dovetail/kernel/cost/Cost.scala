@@ -25,8 +25,6 @@ final case class Cost(
   )
 }
 
-object Cost { val zero: Cost = Cost() }
-
 /** How a join is (expected to be) executed. */
 sealed abstract class JoinMethod(val name: String, val buildsLeft: Boolean) {
 

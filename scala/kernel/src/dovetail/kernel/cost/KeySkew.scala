@@ -38,11 +38,11 @@ object KeySkew {
   val none: KeySkew = new KeySkew(0.0, () => Vector.empty)
 
   /** Shares below this are not kept: a thousand tasks at a time would not wait for such a key. */
-  private val Least = 0.001
+  private val LeastShare = 0.001
 
   /** The skew of one relation: the share of its most frequent value, by the bit of each key. */
   def apply(shares: Iterable[(Long, Double)]): KeySkew = {
-    val kept = largest(shares).filter(_._2 >= Least)
+    val kept = largest(shares).filter(_._2 >= LeastShare)
     if (kept.isEmpty) none else new KeySkew(kept.map(_._2).max, () => kept)
   }
 

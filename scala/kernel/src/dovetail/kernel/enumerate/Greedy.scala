@@ -102,7 +102,7 @@ final class Greedy(graph: JoinGraph, sizer: Sizer, costs: CostModel, budget: Bud
     else {
       val now  = estimated(c.a, c.b, c.step)
       val next = queue.peek()
-      if (next == null || now.rows <= next.rows * Same) Some(now) else { queue.add(now); poll() }
+      if (next == null || now.rows <= next.rows * RowTolerance) Some(now) else { queue.add(now); poll() }
     }
   }
 
@@ -208,7 +208,7 @@ object Greedy {
   private val Estimated = 100
 
   /** Row counts within this factor are equal: they were multiplied in another order. */
-  private val Same = 1.0 + 1e-9
+  private val RowTolerance = 1.0 + 1e-9
 
   /** Number of candidates that the queue may hold before dead ones are removed. */
   private val QueueSize = 4096

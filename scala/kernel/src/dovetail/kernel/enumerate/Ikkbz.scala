@@ -32,7 +32,7 @@ final class Ikkbz(rows: Array[Double], edges: Seq[Ikkbz.Edge]) {
   /** The best order with a given first relation. */
   def startingWith(root: Int): Sequence = {
     val rest  = below(root, NoParent)
-    var whole = new Sequence(root, null, null, math.min(rows(root), Most), 0.0)
+    var whole = new Sequence(root, null, null, math.min(rows(root), LargestProduct), 0.0)
     var i     = 0
     while (i < rest.size) { whole = whole.followedBy(rest.get(i)); i += 1 }
     whole
@@ -54,7 +54,7 @@ final class Ikkbz(rows: Array[Double], edges: Seq[Ikkbz.Edge]) {
 
   private def branch(v: Int, parent: Int, selectivity: Double, out: ArrayList[Sequence]): Unit = {
     val rest   = below(v, parent)
-    val factor = math.min(rows(v) * selectivity, Most)
+    val factor = math.min(rows(v) * selectivity, LargestProduct)
     var head   = new Sequence(v, null, null, factor, factor)
     var i      = 0
     while (i < rest.size && rest.get(i).rank < head.rank) { head = head.followedBy(rest.get(i)); i += 1 }
@@ -80,7 +80,13 @@ object Ikkbz {
     val rank: Double = if (cost <= 0.0) Double.NegativeInfinity else (factor - 1.0) / cost
 
     private[Ikkbz] def followedBy(that: Sequence): Sequence =
-      new Sequence(-1, this, that, math.min(factor * that.factor, Most), math.min(cost + factor * that.cost, Most))
+      new Sequence(
+        -1,
+        this,
+        that,
+        math.min(factor * that.factor, LargestProduct),
+        math.min(cost + factor * that.cost, LargestProduct)
+      )
 
     def nodes: Vector[Int] = {
       val found                   = Vector.newBuilder[Int]
@@ -93,7 +99,7 @@ object Ikkbz {
   private val NoParent = -1
 
   /** Limit of products: low enough that the product of any two sums of products is within the range of a Double. */
-  private val Most = 1e150
+  private val LargestProduct = 1e150
 
   private val byRank: Comparator[Sequence] = new Comparator[Sequence] {
     def compare(x: Sequence, y: Sequence): Int = java.lang.Double.compare(x.rank, y.rank)

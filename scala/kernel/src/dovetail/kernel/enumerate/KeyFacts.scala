@@ -104,7 +104,7 @@ final class KeyFacts(graph: JoinGraph) {
     }
 
   private val filtered: Array[Boolean] =
-    graph.relations.map(r => r.profile.rows.value < r.profile.baseRows * KeyFacts.AlmostAll).toArray
+    graph.relations.map(_.profile.restricted).toArray
 
   /**
    * Whether a predicate restricts one of the first `n` of these relations. The engine does not prune by relations
@@ -112,10 +112,4 @@ final class KeyFacts(graph: JoinGraph) {
    */
   def selective(relations: Array[Int], n: Int): Boolean =
     scans.nonEmpty && (0 until n).exists(i => filtered(relations(i)))
-}
-
-object KeyFacts {
-
-  /** A predicate that keeps at least this share of the rows does not count as a predicate. */
-  private val AlmostAll = 0.999
 }

@@ -1,5 +1,7 @@
 package dovetail.kernel.enumerate
 
+import java.util.concurrent.TimeUnit
+
 import dovetail.kernel.graph.RelSet
 
 /**
@@ -45,7 +47,7 @@ final class Budget private (val pairs: Long, nanos: Long, end: Long) {
 }
 
 object Budget {
-  def apply(pairs: Long, millis: Long): Budget = new Budget(pairs, millis * 1000000L, System.nanoTime() + Unlimited)
+  def apply(pairs: Long, millis: Long): Budget = within(pairs, TimeUnit.MILLISECONDS.toNanos(millis), Unlimited)
 
   /** @param left nanoseconds for all steps together */
   def within(pairs: Long, nanos: Long, left: Long): Budget =

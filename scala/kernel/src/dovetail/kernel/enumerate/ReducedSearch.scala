@@ -55,7 +55,7 @@ final class ReducedSearch(
     }
 
   private def added(start: SubPlan, candidates: Vector[Reducer]): Option[(SubPlan, Sizer)] = {
-    var now  = Priced(start, sizer)
+    var now  = ReducedPlan(start, sizer)
     var left = if (forced) candidates.take(MostForced) else candidates.filter(r => costs.filter(r.work).isDefined)
     var open = true
     while (
@@ -75,7 +75,7 @@ final class ReducedSearch(
   }
 
   /** The reducers that pay off, the best first. */
-  private def all(now: Priced, left: Vector[Reducer]): Vector[(Reducer, Priced)] = {
+  private def all(now: ReducedPlan, left: Vector[Reducer]): Vector[(Reducer, ReducedPlan)] = {
     val searches = exact.exists(_ * left.size <= MostPairs)
     val found    =
       left.takeWhile(_ => budget.timeLeft).flatMap(r => priced(now, r, searches).filter(p => pays(now, p._2, r)))
@@ -85,24 +85,24 @@ final class ReducedSearch(
   }
 
   /** Whether a reducer saves twice what it costs, and a share of the whole cost that an estimate can tell apart. */
-  private def pays(before: Priced, after: Priced, r: Reducer): Boolean = {
+  private def pays(before: ReducedPlan, after: ReducedPlan, r: Reducer): Boolean = {
     val saved = before.cost - after.cost
     saved >= before.cost * LeastGain && saved >= costs.filter(r.work).getOrElse(Double.PositiveInfinity)
   }
 
-  private def priced(now: Priced, r: Reducer, again: Boolean): Option[(Reducer, Priced)] = {
+  private def priced(now: ReducedPlan, r: Reducer, again: Boolean): Option[(Reducer, ReducedPlan)] = {
     val more = sizer.reducing(now.sizer.reducers :+ r)
     val plan = Fragments.priced(shapeOf(now.plan, now.plan.best), new Fragments(graph, more, costs))
-    plan.map(p => r -> (if (again) searched(Priced(p.plan, more)) else Priced(p.plan, more)))
+    plan.map(p => r -> (if (again) searched(ReducedPlan(p.plan, more)) else ReducedPlan(p.plan, more)))
   }
 
   /** The cheapest order with the same reducers, if an exact search finds one in time. */
-  private def searched(p: Priced): Priced =
+  private def searched(p: ReducedPlan): ReducedPlan =
     if (exact.isEmpty) p
     else {
       val table = new PlanTable(graph.size, p.sizer, costs, budget)
       val full  = if (new Dphyp(edges, table).run()) Option(table.full) else None
-      full.map(Priced(_, p.sizer)).filter(_.cost < p.cost).getOrElse(p)
+      full.map(ReducedPlan(_, p.sizer)).filter(_.cost < p.cost).getOrElse(p)
     }
 
   private lazy val edges = Hypergraph(graph)
@@ -114,7 +114,8 @@ final class ReducedSearch(
 
 private object ReducedSearch {
 
-  final case class Priced(plan: SubPlan, sizer: Sizer) {
+  /** A plan with reducers, and the sizer that knows them. */
+  final case class ReducedPlan(plan: SubPlan, sizer: Sizer) {
     def cost: Double = plan.cost(plan.best)
   }
 

@@ -43,15 +43,18 @@ final case class Reducer(
 object Reducer {
 
   /**
-   * Bits of a filter per key that it has room for. With six hash functions, one in fifty rows without a partner passes
-   * (Bloom 1970).
+   * Bits of a filter per key that it has room for. Spark then uses six hash functions: 8 ln 2, rounded (Bloom 1970).
    */
   val BitsPerItem = 8L
 
   /** Maximum number of reducers of one group: each is a job that the query waits for. */
   val MostOfGroup = 4
 
-  /** Share of rows without a partner that pass when all the room is taken. */
+  /**
+   * Share of rows without a partner that pass when all the room is taken. By Bloom's formula for k hash functions and b
+   * bits per key, (1 - e^(-k/b))^k, it is 0.0216. It is rounded up, because the formula takes the hash functions to be
+   * independent, and Spark derives all of them from two.
+   */
   val FalsePositives = 0.025
 }
 

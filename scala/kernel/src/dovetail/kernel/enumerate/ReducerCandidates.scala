@@ -27,7 +27,7 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
       r       <- reducer(reduced, by)
     } yield r
     // the sort is stable: in a tie, the first one found
-    found.distinct.sortBy(r => -(1.0 - r.kept) * r.work.probed).take(Most)
+    found.distinct.sortBy(r => -(1.0 - r.kept) * r.work.probed).take(MostReducers)
   }
 
   /** The relations that may be reduced: the largest ones. */
@@ -97,10 +97,7 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
   /** Whether nothing but classes connects the relations of the set. */
   private def plain(set: Vector[Int]): Boolean = !graph.predicates.exists(_.relations.forall(set.contains))
 
-  private def restricted(r: Int): Boolean = {
-    val profile = graph.relations(r).profile
-    profile.rows.value < profile.baseRows * AlmostAll
-  }
+  private def restricted(r: Int): Boolean = graph.relations(r).profile.restricted
 
   /** Columns that a filter on the reduced relation can look up, with the first relation of `by` that has each. */
   private def keys(reduced: Int, by: Vector[Int]): Vector[(Int, Int)] = for {
@@ -144,7 +141,7 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
 object ReducerCandidates {
 
   /** Maximum number of reducers of one graph that are priced: each takes one search, or one pricing of an order. */
-  private val Most = 24
+  private val MostReducers = 24
 
   /**
    * Rows from which on a relation is reduced. It takes 1 to 2 µs to exchange and sort a row, so fewer rows take less
@@ -172,9 +169,6 @@ object ReducerCandidates {
    * make them is no estimate, so a filter never takes longer for this.
    */
   private val MostMerged = 256.0 * 1024 * 1024
-
-  /** A predicate that keeps at least this share of the rows does not count as a predicate. */
-  private val AlmostAll = 0.999
 
   /** Room in a filter, as a multiple of the expected keys: a full filter lets every row pass. */
   private val Reserve = 4.0

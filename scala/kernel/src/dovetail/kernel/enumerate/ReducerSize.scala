@@ -46,7 +46,7 @@ final private class ReducerSize(graph: JoinGraph, reduced: Int, by: Vector[Int],
   val keys: Double = {
     val each         = columns.map { case (c, r) => distinct(c, r) }
     val combinations = each.product
-    val drawn        = Assumptions.distinctAfter(combinations, math.max(combinations, keyRows) * Many, keyRows)
+    val drawn        = Assumptions.distinctAfter(combinations, math.max(combinations, keyRows) * NoRepeats, keyRows)
     math.max(1.0, math.max(each.max, drawn))
   }
 
@@ -103,5 +103,5 @@ private object ReducerSize {
   private val LeastRows = 30
 
   /** Ratio of combinations to drawn rows from which on it makes no difference whether a combination is drawn twice. */
-  private val Many = 1e6
+  private val NoRepeats = 1e6
 }

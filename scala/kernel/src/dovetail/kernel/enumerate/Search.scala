@@ -53,7 +53,7 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
         val (plan, name, n, said) = approximate(written, tried, why)
         (plan, None, name, n, said)
     }
-    val best    = if (original.cost(original.best) <= found.cost(found.best) * Search.Tie) original else found
+    val best    = if (original.cost(original.best) <= found.cost(found.best) * Search.CostTolerance) original else found
     val reduced = reducers(found, if (algorithm == Search.Exact) Some(pairs) else None)
       .filter { case (plan, _) => rules.forced || plan.cost(plan.best) < best.cost(best.best) }
     val chosen = reduced match {
@@ -159,5 +159,5 @@ object Search {
   val Given = "given"
 
   /** Costs within this factor are equal: the last digits of a sum depend on the order of its terms. */
-  private val Tie = 1.0 + 1e-9
+  private val CostTolerance = 1.0 + 1e-9
 }

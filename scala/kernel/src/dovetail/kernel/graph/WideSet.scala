@@ -23,24 +23,14 @@ final class WideSet private (private[graph] val words: Array[Long]) {
   }
 
   /** Writes the relations in ascending order to the beginning of `out`. Returns their number. */
-  def copyTo(out: Array[Int]): Int = {
-    var n = 0
-    var i = 0
-    while (i < words.length) {
-      var bits = words(i)
-      while (bits != 0L) { out(n) = (i << 6) + java.lang.Long.numberOfTrailingZeros(bits); n += 1; bits &= bits - 1 }
-      i += 1
-    }
-    n
-  }
+  def copyTo(out: Array[Int]): Int = Words.copy(words, out)
 }
 
 object WideSet {
 
   /** A set of relations of a graph with `size` relations. Sets of graphs of different sizes must not be mixed. */
   def apply(size: Int, relations: Iterable[Int]): WideSet = {
-    val words = new Array[Long]((size + 63) >>> 6)
-    relations.foreach(r => words(r >>> 6) |= 1L << r)
-    new WideSet(words)
+    val all = relations.toArray
+    new WideSet(new Words(size).packed(all, all.length))
   }
 }

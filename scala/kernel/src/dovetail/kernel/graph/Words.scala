@@ -44,16 +44,19 @@ private[kernel] object Words {
     var i = 0; while (a(i) == 0L) i += 1; i * 64 + java.lang.Long.numberOfTrailingZeros(a(i))
   }
 
-  def toArray(a: Array[Long]): Array[Int] = {
-    val out = new Array[Int](count(a))
-    var n   = 0
-    var i   = 0
+  /** The relations of a set in ascending order. */
+  def toArray(a: Array[Long]): Array[Int] = { val out = new Array[Int](count(a)); copy(a, out); out }
+
+  /** Writes the relations of a set in ascending order to the beginning of `out`. Returns their number. */
+  def copy(a: Array[Long], out: Array[Int]): Int = {
+    var n = 0
+    var i = 0
     while (i < a.length) {
       var bits = a(i)
       while (bits != 0L) { out(n) = i * 64 + java.lang.Long.numberOfTrailingZeros(bits); n += 1; bits &= bits - 1 }
       i += 1
     }
-    out
+    n
   }
 
   /** A set of relations as a map key. The caller must not change `words` afterwards. */

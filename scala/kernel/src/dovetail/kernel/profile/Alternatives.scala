@@ -24,13 +24,16 @@ final class Alternatives private (private val shares: TreeMap[Long, Double]) {
       for ((a, p) <- common.iterator; (b, q) <- other.common.iterator) yield (a & b, p * q)
     ))
 
-  /** The most frequent sets, and some of the others with the share of all others. */
+  /**
+   * The most frequent sets, and some of the others with the share of all others. Sets of one share are ordered by a
+   * hash, as if by chance, because their own order is that of their bits.
+   */
   private lazy val common: Vector[(Long, Double)] =
     if (shares.size <= Alternatives.MostSets) shares.toVector
     else {
       val half           = Alternatives.MostSets / 2
-      val (most, others) = shares.toVector.sortBy { case (set, p) => (-p, set * Alternatives.Scramble) }.splitAt(half)
-      val drawn          = others.sortBy(_._1 * Alternatives.Scramble).take(half)
+      val (most, others) = shares.toVector.sortBy { case (set, p) => (-p, FibonacciHash(set)) }.splitAt(half)
+      val drawn          = others.sortBy(o => FibonacciHash(o._1)).take(half)
       def all(some: Vector[(Long, Double)]) = some.map(_._2).sum
       val factor                            = all(others) / all(drawn)
       most ++ drawn.map { case (set, p) => set -> p * factor }
@@ -60,7 +63,7 @@ final class Alternatives private (private val shares: TreeMap[Long, Double]) {
 object Alternatives {
 
   /** Maximum number of alternatives of one OR: each needs one bit of a Long, without the sign. */
-  val Most = 62
+  val MostAlternatives = 62
 
   // the set of a row that satisfies no alternative
   private val Nothing = 0L
@@ -74,9 +77,6 @@ object Alternatives {
    */
   private val MostSets = 1 << Enumerated
 
-  /** Orders sets of one share as if by chance (2^64 divided by the golden ratio): their own order is that of their bits. */
-  private val Scramble = 0x9e3779b97f4a7c15L
-
   /** Creates the shares from counts of rows by their set of alternatives. */
   def counted(rows: Map[Long, Int]): Alternatives = {
     val all = rows.values.map(_.toDouble).sum
@@ -89,7 +89,7 @@ object Alternatives {
    * independent, many to exclude each other.
    */
   def ofShares(shares: Vector[Double]): Alternatives = {
-    require(shares.size <= Most && shares.forall(s => s >= 0.0 && s <= 1.0), s"shares $shares")
+    require(shares.size <= MostAlternatives && shares.forall(s => s >= 0.0 && s <= 1.0), s"shares $shares")
     if (shares.size <= Enumerated)
       shares.zipWithIndex.foldLeft(new Alternatives(TreeMap(Nothing -> 1.0))) { case (a, (share, i)) =>
         new Alternatives(added(a.shares.iterator.flatMap { case (set, p) =>

@@ -85,8 +85,6 @@ final case class Estimate(value: Double, lower: Double, upper: Double, source: S
   def atLeast(least: Double): Estimate = copy(math.max(value, least), math.max(lower, least), math.max(upper, least))
 
   def atMost(limit: Double): Estimate = copy(math.min(value, limit), math.min(lower, limit), math.min(upper, limit))
-
-  def withSource(s: Source): Estimate = copy(source = Source.weakest(source, s))
 }
 
 object Estimate {

@@ -146,7 +146,11 @@ final case class RelationProfile(
     uniqueKeys: Set[Set[Long]] = Set.empty,
     groups: Map[Set[Long], Double] = Map.empty
 ) {
-  def column(id: Long): ColumnProfile         = columns.getOrElse(id, ColumnProfile())
+  def column(id: Long): ColumnProfile = columns.getOrElse(id, ColumnProfile())
+
+  /** Whether predicates drop rows of the relation: more than what an estimate can tell from none. */
+  def restricted: Boolean = rows.value < baseRows * RelationProfile.AlmostAll
+
   def rowBytes(ids: Iterable[Long]): RowBytes = RowBytes(ids.iterator.map(id => column(id).width).toVector)
 
   /** Estimated bytes of all rows with these columns in memory. */
@@ -184,4 +188,10 @@ final case class RelationProfile(
       }
     )
   }
+}
+
+object RelationProfile {
+
+  /** Predicates that keep at least this share of the rows do not count as predicates. */
+  private val AlmostAll = 0.999
 }

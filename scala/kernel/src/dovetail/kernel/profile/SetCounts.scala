@@ -11,7 +11,7 @@ import java.util.Arrays
 final class SetCounts(relations: Int) {
   import SetCounts._
 
-  private val most = if (relations < WidestWhole) 1 << relations else Most
+  private val most = if (relations < WidestWhole) 1 << relations else MostSets
 
   // open addressing, at most half full; 0 marks a free slot
   private val sets = new Array[Long](2 * most)
@@ -44,7 +44,7 @@ final class SetCounts(relations: Int) {
 
   /** The slot that holds the set, or in which it would be stored. */
   private def place(set: Long): Int = {
-    var p = ((set * Spread) >>> 32).toInt & (sets.length - 1)
+    var p = (FibonacciHash(set) >>> 32).toInt & (sets.length - 1)
     while (sets(p) != 0L && sets(p) != set) p = (p + 1) & (sets.length - 1)
     p
   }
@@ -66,11 +66,8 @@ object SetCounts {
   private val GroupBytes = 2048L
 
   /** Number of sets kept for a wide group: 128 KB. */
-  private val Most = 4096
+  private val MostSets = 4096
 
   /** A group with fewer relations than this keeps all its sets. */
   private val WidestWhole = 12
-
-  /** 2^64 over the golden ratio: Fibonacci hashing (Knuth, TAOCP vol. 3, 6.4). */
-  private val Spread = 0x9e3779b97f4a7c15L
 }

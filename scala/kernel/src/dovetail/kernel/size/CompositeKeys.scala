@@ -2,7 +2,7 @@ package dovetail.kernel.size
 
 import dovetail.kernel.graph.JoinGraph
 import dovetail.kernel.profile.Assumptions
-import dovetail.kernel.size.CompositeKeys.Crossing
+import dovetail.kernel.size.CompositeKeys.KeyComponent
 
 /**
  * Corrects the product of single shares if several classes lead to the same relation. These classes form one composite
@@ -21,11 +21,11 @@ final private[size] class CompositeKeys(graph: JoinGraph, inputs: Array[JoinInpu
    * Factor that corrects the product of the single shares of `relation`. Each step takes the relation that shares most
    * of the remaining classes and assigns these classes to it, until no relation shares two classes.
    *
-   * @param crossings keys of the relation in classes that have members before it, in the order of its keys
+   * @param components keys of the relation in classes that have members before it, in the order of its keys
    */
-  def correction(relation: Int, crossings: Vector[Crossing]): Double = {
+  def correction(relation: Int, components: Vector[KeyComponent]): Double = {
     var correction = 1.0
-    var left       = crossings
+    var left       = components
     var other      = mostShared(left)
     while (other >= 0) {
       val (bundle, rest) = left.partition(_.before.holds(other))
@@ -36,7 +36,7 @@ final private[size] class CompositeKeys(graph: JoinGraph, inputs: Array[JoinInpu
     correction
   }
 
-  private def correctionOf(relation: Int, other: Int, bundle: Vector[Crossing]): Double = {
+  private def correctionOf(relation: Int, other: Int, bundle: Vector[KeyComponent]): Double = {
     val single      = bundle.map(x => math.max(x.common.domain, x.common.domainBefore)).product
     val joint       = jointDomain(relation, bundle)(_.domain)
     val jointBefore = jointDomain(other, bundle)(_.domainBefore)
@@ -50,7 +50,7 @@ final private[size] class CompositeKeys(graph: JoinGraph, inputs: Array[JoinInpu
   private def repetition(relation: Int, domain: Double): Double =
     Assumptions.repetition(domain, inputs(relation).tableRows)
 
-  private def jointDomain(relation: Int, bundle: Vector[Crossing])(domain: CommonRange => Double): Double =
+  private def jointDomain(relation: Int, bundle: Vector[KeyComponent])(domain: CommonRange => Double): Double =
     EqualityShare.jointDomain(
       graph.groupNdv(relation, bundle.map(_.classIndex)),
       bundle.map(x => domain(x.common)),
@@ -61,10 +61,10 @@ final private[size] class CompositeKeys(graph: JoinGraph, inputs: Array[JoinInpu
    * The relation that is a member of most of these classes, of at least two. In a tie, the first in the fixed order. -1
    * if there is none.
    */
-  private def mostShared(crossings: Vector[Crossing]): Int = {
-    for (x <- crossings; i <- 0 until x.before.count) shared(x.before.relation(i)) = 0
+  private def mostShared(components: Vector[KeyComponent]): Int = {
+    for (x <- components; i <- 0 until x.before.count) shared(x.before.relation(i)) = 0
     var best = -1
-    for (x <- crossings; i <- 0 until x.before.count) {
+    for (x <- components; i <- 0 until x.before.count) {
       val q = x.before.relation(i)
       shared(q) += 1
       if (
@@ -78,11 +78,11 @@ final private[size] class CompositeKeys(graph: JoinGraph, inputs: Array[JoinInpu
 private[size] object CompositeKeys {
 
   /**
-   * A key of an added relation, in a class that has members before it.
+   * A component of a composite key: a key of an added relation, in a class that has members before it.
    *
    * @param before class with its earlier members
    * @param common common range of the key and these members
    * @param busy   factor for values that are frequent on both sides, as contained in the key's share; 1 or more
    */
-  final case class Crossing(classIndex: Int, before: ClassFold, common: CommonRange, busy: Double)
+  final case class KeyComponent(classIndex: Int, before: ClassFold, common: CommonRange, busy: Double)
 }

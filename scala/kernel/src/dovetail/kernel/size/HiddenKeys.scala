@@ -28,7 +28,8 @@ final private[size] class HiddenKeys(
     else if (group == KeyGroups.Outside) outside
     else {
       val n = drawn.sizes(group)
-      if (dropped(n) < 0.0) dropped(n) = more.some(n.toDouble, share * KeyMessage.Rows / (n + KeyMessage.Rows))
+      if (dropped(n) < 0.0)
+        dropped(n) = more.some(n.toDouble, share * KeyMessage.PriorRows / (n + KeyMessage.PriorRows))
       dropped(n)
     }
 

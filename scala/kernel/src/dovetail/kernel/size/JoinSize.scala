@@ -9,11 +9,11 @@ import dovetail.kernel.profile.{Assumptions, ColumnProfile}
  */
 object JoinSize {
 
-  /** Share of the pairs that `a = b` keeps: every value of the side with fewer values has a partner (containment). */
+  /**
+   * Share of the pairs that `a = b` keeps: every value of the side with fewer values has a partner (containment). So
+   * `num(A IJ B) = num(A) * num(B) / max(distinct(A.k), distinct(B.k))`.
+   */
   def equality(leftNdv: Double, rightNdv: Double): Double = 1.0 / math.max(math.max(leftNdv, rightNdv), 1.0)
-
-  /** `num(A IJ B) = num(A) * num(B) / max(distinct(A.k), distinct(B.k))`. */
-  def inner(left: Double, right: Double, selectivity: Double): Double = left * right * selectivity
 
   /** `num(A LOJ B) = max(num(A IJ B), num(A))`. */
   def leftOuter(inner: Double, left: Double): Double = math.max(inner, left)

@@ -69,7 +69,7 @@ final private[size] class KeyGroups(sample: RelationSample, classes: Array[Int])
       if (onLine && (less <= kept.first || less > kept.last)) Outside else Unseen - less
     }
 
-  /** The keys in runs of neighbors with at least [[KeyRuns.Rows]] kept rows each, if they lie on a line. */
+  /** The keys in runs of neighbors with at least [[KeyRuns.LeastRows]] kept rows each, if they lie on a line. */
   lazy val runs: Option[KeyRuns] = if (onLine) KeyRuns(kept.sizes) else None
 }
 

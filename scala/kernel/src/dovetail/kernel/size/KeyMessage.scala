@@ -1,8 +1,8 @@
 package dovetail.kernel.size
 
-import dovetail.kernel.size.SampleJoins.changed
+import dovetail.kernel.size.MessagePassing.changed
 
-/** Number of combinations per key that a part of a join tree sends to its parent ([[SampleJoins]]). */
+/** Number of combinations per key that a part of a join tree sends to its parent ([[MessagePassing]]). */
 sealed abstract private[size] class KeyMessage {
 
   /** The message of a relation with this many times the rows. */
@@ -57,9 +57,9 @@ private[size] object KeyMessage {
   /**
    * The message of a table of which only some rows were drawn. A drawn row counts with its own combinations, 0 if
    * predicates drop it. So a key of a dimension that was drawn is known, whether predicates keep it or not. A row that
-   * was not drawn ([[UndrawnRows]]) counts with a mean: that of the drawn rows of its key, and, like [[Rows]] more of
-   * them, that of the keys near it or of the keys that the parent asks for. The latter is not the mean of all keys: the
-   * customers who buy most are not average customers.
+   * was not drawn ([[UndrawnRows]]) counts with a mean: that of the drawn rows of its key, and, like [[PriorRows]] more
+   * of them, that of the keys near it or of the keys that the parent asks for. The latter is not the mean of all keys:
+   * the customers who buy most are not average customers.
    *
    * @param own     mean combinations of the drawn rows of each group
    * @param fixed   combinations of each group that do not depend on the mean of other keys
@@ -70,7 +70,7 @@ private[size] object KeyMessage {
    * @param outside combinations for a key outside the range of the kept keys
    * @param near    mean combinations of a drawn row near each group; empty if all keys are treated alike
    */
-  final class Expected(
+  final class Expectation(
       own: Array[Double],
       fixed: Array[Double],
       open: Array[Double],
@@ -83,7 +83,7 @@ private[size] object KeyMessage {
     override def scaled(by: Double): KeyMessage =
       if (by == 1.0) this
       else
-        new Expected(
+        new Expectation(
           changed(own)(_ * by),
           changed(fixed)(_ * by),
           open,
@@ -134,7 +134,7 @@ private[size] object KeyMessage {
     }
   }
 
-  object Expected {
+  object Expectation {
 
     /**
      * @param sums    combinations of the kept rows of each group
@@ -157,18 +157,18 @@ private[size] object KeyMessage {
         if (n > 0.0) {
           val left = more(n)
           own(g) = sums(g) / n
-          fixed(g) = sums(g) * (1.0 + left / (n + Rows))
-          open(g) = left * Rows / (n + Rows)
+          fixed(g) = sums(g) * (1.0 + left / (n + PriorRows))
+          open(g) = left * PriorRows / (n + PriorRows)
           if (sums(g) > 0.0) filled += 1
         }
         g += 1
       }
-      new Expected(
+      new Expectation(
         own,
         fixed,
         open,
         more(0.0),
-        SampleJoins.total(sums) / drawn.rows,
+        MessagePassing.total(sums) / drawn.rows,
         math.max(filled, 1).toDouble / drawn.filled,
         outside,
         near.getOrElse(NoKeys)
@@ -177,9 +177,9 @@ private[size] object KeyMessage {
   }
 
   /**
-   * The mean over the keys asked for, mixed with the mean over all keys. The latter counts for [[Keys]] keys, and for
-   * so many that [[FilledKeys]] of them contribute to it: if none of the keys asked for does, some of those that were
-   * not drawn still may (as in [[dovetail.kernel.profile.Sampling]]).
+   * The mean over the keys asked for, mixed with the mean over all keys. The latter counts for [[PriorKeys]] keys, and
+   * for so many that [[FilledKeys]] of them contribute to it: if none of the keys asked for does, some of those that
+   * were not drawn still may (as in [[dovetail.kernel.profile.Sampling]]).
    *
    * @param asked  mean over the keys asked for
    * @param keys   number of keys asked for
@@ -187,7 +187,7 @@ private[size] object KeyMessage {
    * @param filled share of the keys that contribute to a mean, the larger one of both, above 0 to 1
    */
   def mixed(asked: Double, keys: Double, mean: Double, filled: Double): Double = {
-    val prior = Keys + FilledKeys / filled
+    val prior = PriorKeys + FilledKeys / filled
     (keys * asked + prior * mean) / (keys + prior)
   }
 
@@ -195,10 +195,10 @@ private[size] object KeyMessage {
    * Number of drawn rows of one key that the mean of other keys counts for. On two real databases of 40 tables, all
    * numbers from 4 to 64 gave the same errors within 2 %.
    */
-  val Rows = 16.0
+  val PriorRows = 16.0
 
-  /** Keys that the mean over all keys counts for at least. The errors depend on it as little as on [[Rows]]. */
-  private val Keys = 16.0
+  /** Keys that the mean over all keys counts for at least. The errors depend on it as little as on [[PriorRows]]. */
+  private val PriorKeys = 16.0
 
   /** Keys that contribute to the mean over all keys, as far as it counts beside the keys asked for. */
   private val FilledKeys = 2.0

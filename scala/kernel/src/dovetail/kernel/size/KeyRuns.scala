@@ -37,8 +37,8 @@ final private[size] class KeyRuns private (val runOf: Array[Int], val count: Int
   }
 
   private def credible(n: Array[Double], sums: Array[Double], squares: Array[Double]): Option[Array[Double]] = {
-    val rows                     = SampleJoins.total(n)
-    val mean                     = SampleJoins.total(sums) / rows
+    val rows                     = MessagePassing.total(n)
+    val mean                     = MessagePassing.total(sums) / rows
     var (within, between, sizes) = (0.0, 0.0, 0.0)
     var run                      = 0
     while (run < count) {
@@ -61,7 +61,7 @@ final private[size] class KeyRuns private (val runOf: Array[Int], val count: Int
 private[size] object KeyRuns {
 
   /** Minimum rows of a run: few enough to follow the line, and enough to tell a mean from chance. */
-  val Rows = 32
+  val LeastRows = 32
 
   /** @param sizes kept rows per group, by ascending key */
   def apply(sizes: Array[Int]): Option[KeyRuns] = {
@@ -76,7 +76,7 @@ private[size] object KeyRuns {
       rows += sizes(g)
       left -= sizes(g)
       // the remaining rows get another run only if there are enough of them
-      if (rows >= Rows && left >= Rows) { run += 1; rows = 0 }
+      if (rows >= LeastRows && left >= LeastRows) { run += 1; rows = 0 }
       g += 1
     }
     if (run == 0) None else Some(new KeyRuns(runOf, run + 1))

@@ -25,11 +25,11 @@ final private[size] class KnownSizes(graph: JoinGraph, estimate: Array[Int] => D
   private val words = new Words(graph.size)
 
   // larger sets first, ties in the order of their relations
-  private val known: Array[Known] =
+  private val known: Array[KnownSet] =
     graph.sizes.toVector
       .map { case (set, size) => (BitSet(set.toSeq: _*), size) }
       .sortBy { case (set, _) => (-set.size, set.toVector.mkString(",")) }
-      .map { case (set, size) => new Known(words.packed(set), size, estimate(set.toArray)) }
+      .map { case (set, size) => new KnownSet(words.packed(set), size, estimate(set.toArray)) }
       .toArray
 
   private val found = mutable.HashMap.empty[Words.Key, Size]
@@ -50,7 +50,7 @@ final private[size] class KnownSizes(graph: JoinGraph, estimate: Array[Int] => D
     }
   }
 
-  private def covered(within: Array[Known]): Double = {
+  private def covered(within: Array[KnownSet]): Double = {
     var correction = 1.0
     var done       = new Array[Long](words.length)
     var next       = within.headOption
@@ -76,7 +76,7 @@ private[size] object KnownSizes {
    */
   final case class Size(correction: Double, known: Option[KnownSize])
 
-  final private class Known(val set: Array[Long], val size: KnownSize, estimated: Double) {
+  final private class KnownSet(val set: Array[Long], val size: KnownSize, estimated: Double) {
     private val rows   = size.rows(Estimate.guess(estimated, Source.Assumed)).value
     val factor: Double = math.max(rows, 1.0) / math.max(estimated, 1.0)
   }

@@ -52,12 +52,12 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
      * Other relations of the left side may change which rows there are, but not whether these have partners: unless
      * they are outer joins, whose rows of NULLs have none.
      */
-    lazy val counted: Option[Counted] =
+    lazy val counted: Option[PartnerShare] =
       for {
         l     <- one(_._1) if !operator.wideEquality && levels.levelOf(l) == levels.levelOf(operator.left)
         r     <- one(_._2)
         share <- samples.partnered(l, r, operator, mirrored = false)
-      } yield Counted(share, samples.leastAlone(l, r))
+      } yield PartnerShare(share, samples.leastAlone(l, r))
 
     /** The same for the rows of the right side, if the left side is a single relation. */
     lazy val countedBack: Option[Double] =
@@ -227,7 +227,7 @@ private[size] object OperatorSizes {
    * @param partners   share of the rows that have a partner
    * @param leastAlone smallest share without one that the samples can tell
    */
-  final private case class Counted(partners: Double, leastAlone: Double)
+  final private case class PartnerShare(partners: Double, leastAlone: Double)
 
   /**
    * Maximum number of sizes kept for graphs of more than 64 relations: 100 bytes or more each, a few tens of megabytes.

@@ -25,7 +25,7 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
 
   // number of classes that two relations share, and what one row of the second meets in the first
   private val shared   = Array.tabulate(n, n)((a, b) => if (a == b) 0 else classesOf(a).count(classesOf(b).contains))
-  private val partners = Array.fill(n)(new Array[Met](n))
+  private val partners = Array.fill(n)(new Array[PartnerRows](n))
 
   private val members: Array[RelSet] =
     if (n == 0) Array.empty
@@ -79,7 +79,7 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
   }
 
   /** Estimated rows per row that the sample has kept, on the scale of the table: below 1 if formulas removed some. */
-  private def estimatedShare(relation: Int): Double = joins.rows(relation) / joins.sampledRows(relation)
+  private def estimatedShare(relation: Int): Double = joins.rows(relation) / joins.messages.sampledRows(relation)
 
   /** Share that predicates keep which were not tried on the sample; priors of few kept rows are none. */
   private def untriedShare(relation: Int): Double = {
@@ -96,7 +96,7 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
   private def unseen(set: RelSet, partial: Vector[Int]): Double = {
     def skew(r: Int) = set.toVector.filter(shared(r)(_) > 0).map(met(r, _).skew).max
     val beyondUsual  = if (partial.size > 1) math.max(1.0, partial.map(skew).max / Doubt) else 1.0
-    RuleOfThree * partial.map(1.0 / joins.fractionOf(_)).product * partial.map(along(set, _)).max * beyondUsual
+    RuleOfThree * partial.map(1.0 / joins.messages.fractionOf(_)).product * partial.map(along(set, _)).max * beyondUsual
   }
 
   /** Rows of the complete samples that one row of a relation meets, along the classes from relation to relation. */
@@ -117,10 +117,10 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
   }
 
   /** The rows of a relation's sample that one row of another relation meets by their common classes. */
-  private def met(relation: Int, other: Int): Met = {
+  private def met(relation: Int, other: Int): PartnerRows = {
     if (partners(relation)(other) == null) {
       val keys = classesOf(relation).filter(classesOf(other).contains)
-      partners(relation)(other) = Met(joins.groupsOf(relation, keys).kept)
+      partners(relation)(other) = PartnerRows(joins.messages.groupsOf(relation, keys).kept)
     }
     partners(relation)(other)
   }
@@ -132,11 +132,11 @@ private object SampleBounds {
    * @param largest rows with the most frequent key, at least 1
    * @param skew    the same as a multiple of the average, at least 1
    */
-  final private case class Met(largest: Double, skew: Double)
+  final private case class PartnerRows(largest: Double, skew: Double)
 
-  private object Met {
-    def apply(keys: KeyGroups.Counts): Met =
-      if (keys.filled == 0) Met(1.0, 1.0) else Met(keys.largest, keys.largest * keys.filled / keys.rows)
+  private object PartnerRows {
+    def apply(keys: KeyGroups.Counts): PartnerRows =
+      if (keys.filled == 0) PartnerRows(1.0, 1.0) else PartnerRows(keys.largest, keys.largest * keys.filled / keys.rows)
   }
 
   /**

@@ -3,7 +3,8 @@ package dovetail.kernel.size
 import scala.collection.mutable
 
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Operator, RelSet}
-import dovetail.kernel.profile.{Assumptions, Estimate, RelationSample, Sampling, SetCounts}
+import dovetail.kernel.profile.{Estimate, RelationSample, Sampling, SetCounts}
+import dovetail.kernel.size.MessagePassing.total
 import dovetail.kernel.size.SampleJoins._
 
 /**
@@ -11,9 +12,10 @@ import dovetail.kernel.size.SampleJoins._
  * for relations without samples.
  *
  * The join of a set of relations is counted without being computed, by Yannakakis' algorithm (1981) on a join tree of
- * the set: every relation sends its parent, for each key, the number of combinations below it, and the root adds them
- * up. So filters that are correlated with join keys, keys that are skewed on several sides, and joins of several steps
- * count with the rows that they meet, not by averages. On complete samples, the size of an acyclic join is exact.
+ * the set ([[SampleTree]]): every relation sends its parent, for each key, the number of combinations below it, and the
+ * root adds them up ([[MessagePassing]]). So filters that are correlated with join keys, keys that are skewed on
+ * several sides, and joins of several steps count with the rows that they meet, not by averages. On complete samples,
+ * the size of an acyclic join is exact.
  *
  * If a sample is only a part of its table, a key has the rows that were drawn, and those that are still to be expected
  * from the key frequencies of the relation ([[UndrawnRows]]). So the estimate does not assume that keys which were
@@ -36,12 +38,11 @@ final class SampleJoins(graph: JoinGraph) {
       EquivalenceClass(0, Vector(a, b)).domain(graph.relations)
     }).toArray
   private[size] val rows: Array[Double] = graph.relations.map(_.profile.rows.value).toArray
-  private val groups                    = mutable.HashMap.empty[(Int, Vector[Int]), KeyGroups]
-  private val found                     = mutable.HashMap.empty[(Int, Int, Vector[Int]), KeyMessage.Partners]
-  private val messages                  = mutable.HashMap.empty[Node, KeyMessage]
-  private var keptNumbers               = 0L
   private val sizes                     = new mutable.LongMap[Double]
   private val mixed                     = new mutable.LongMap[Double]
+
+  private[size] val messages = new MessagePassing(graph, samples, rows, domainOf)
+  import messages.{groupsOf, weighted}
 
   private val sampled = new SampledPieces(graph, samples)
   import sampled.{clustered, joined}
@@ -96,7 +97,7 @@ final class SampleJoins(graph: JoinGraph) {
   private def variationOf(piece: RelSet, root: Int): Double = {
     val near = if (piece.size <= largest) piece else limited(joined(root) & piece) | RelSet.single(root)
     variations.getOrCount(near.bits)(
-      Sampling.variation(samples(root).meansOfPlaces(weighted(rooted(arranged(near.toVector), root))))
+      Sampling.variation(samples(root).meansOfPlaces(weighted(arranged(near).rooted(root))))
     )
   }
 
@@ -106,10 +107,10 @@ final class SampleJoins(graph: JoinGraph) {
 
   private def count(set: RelSet): Double =
     if (set.size > largest) composed(set)
-    else counted(arranged(set.toVector)) * (if (set.toVector.forall(samples(_).complete)) 1.0 else Lean)
+    else counted(arranged(set)) * (if (set.toVector.forall(samples(_).complete)) 1.0 else Lean)
 
   /** Rows that the equalities of a join tree of the set leave: no fewer than those of the join. */
-  private[size] def ofJoinTree(set: RelSet): Double = ofTrees(arranged(set.toVector))
+  private[size] def ofJoinTree(set: RelSet): Double = ofTrees(arranged(set))
 
   /** Maximum rows with one key of a class, if the relation's sample is the whole table. */
   def degree(relation: Int, of: Int): Option[Double] =
@@ -148,12 +149,18 @@ final class SampleJoins(graph: JoinGraph) {
     if (samples(left).complete && samples(right).complete) 0.0 else 1.0 / (samples(left).rows + 2.0)
 
   private def partnered(left: Int, right: Int, keys: Vector[Int]): Double = {
-    val node   = Node(right, keys, Vector.empty)
+    val node   = SampleTree.Node(right, keys, Vector.empty)
     val there  = groupsOf(node)
-    val asked  = partnersOf(there, samples(left))
+    val asked  = messages.partnersOf(there, samples(left))
     val hidden =
       if (samples(right).complete || there.kept.rows == 0.0) None
-      else Some(new HiddenKeys(there.kept, there.drawn, asked, undrawn(node, there), beyond(node, there)))
+      else Some(new HiddenKeys(
+        there.kept,
+        there.drawn,
+        asked,
+        messages.undrawn(node, there),
+        messages.beyond(node, there)
+      ))
     var (i, n) = (0, 0.0)
     while (i < asked.groups.length) {
       val group = asked.groups(i)
@@ -189,56 +196,21 @@ final class SampleJoins(graph: JoinGraph) {
 
   private def limited(set: RelSet): RelSet = RelSet(set.toVector.take(largest - 1): _*)
 
-  /** A relation, its parent in the join tree, and the classes that join the two. */
-  private case class Edge(relation: Int, parent: Int, classes: Vector[Int])
+  private def arranged(set: RelSet): SampleTree = SampleTree(set.toVector, samples, classesOf)
 
-  /**
-   * A join tree: the tree whose edges share the most classes. It has every class in one connected piece if any tree has
-   * (Bernstein and Goodman 1981). Its root is the relation whose rows lay together, otherwise that with the largest
-   * sample.
-   */
-  private def arranged(relations: Vector[Int]): Vector[Edge] = {
-    val root = relations.maxBy(r => (samples(r).clustered, samples(r).rows, -r))
-    val tree = mutable.ArrayBuffer(Edge(root, NoParent, Vector.empty))
-    val left = relations.filter(_ != root).sorted.toBuffer
-    while (left.nonEmpty) {
-      val next = (for (r <- left.iterator; t <- tree.iterator)
-        yield Edge(r, t.relation, classesOf(r).filter(classesOf(t.relation).contains)))
-        .reduce((a, b) => if (b.classes.size > a.classes.size) b else a)
-      tree += (if (next.classes.isEmpty) next.copy(parent = NoParent) else next)
-      left -= next.relation
-    }
-    tree.toVector
-  }
+  private def counted(tree: SampleTree): Double = math.min(ofTrees(tree) * unenforced(tree), Estimate.Ceiling)
 
-  private def counted(tree: Vector[Edge]): Double = math.min(ofTrees(tree) * unenforced(tree), Estimate.Ceiling)
-
-  private def ofTrees(tree: Vector[Edge]): Double = tree.filter(_.parent == NoParent).map { root =>
-    total(weighted(rooted(tree, root.relation))) * rows(root.relation) / samples(root.relation).rows
-  }.product
-
-  /** The same tree with this relation as its root. */
-  private def rooted(tree: Vector[Edge], root: Int): Node = {
-    def below(relation: Int, above: Int): Vector[Node] = tree.collect {
-      case e if e.parent == relation && e.relation != above                         => node(e.relation, relation, e)
-      case e if e.relation == relation && e.parent != above && e.parent != NoParent => node(e.parent, relation, e)
-    }
-    def node(relation: Int, above: Int, by: Edge): Node = Node(relation, by.classes, below(relation, above))
-    Node(root, Vector.empty, below(root, NoParent))
-  }
+  private def ofTrees(tree: SampleTree): Double =
+    tree.roots.map(root => total(weighted(tree.rooted(root))) * rows(root) / samples(root).rows).product
 
   /**
    * Share of the combinations kept by equalities that are on no edge of the tree. Only cyclic joins have such
    * equalities.
    */
-  private def unenforced(tree: Vector[Edge]): Double = graph.classes.map { c =>
-    val pieces = apart(tree, c)
+  private def unenforced(tree: SampleTree): Double = graph.classes.map { c =>
+    val pieces = tree.apart(c)
     pieces.drop(1).map(meeting(tree, pieces.head, _, c.index)).product
   }.product
-
-  /** The first relation of each piece of the tree that has the class; the pieces are not connected by the class. */
-  private def apart(tree: Vector[Edge], c: EquivalenceClass): Vector[Int] =
-    tree.filter(e => c.relations.contains(e.relation) && !e.classes.contains(c.index)).map(_.relation)
 
   /**
    * Share of the combinations in which two relations have the same key. The keys that each relation has in the join by
@@ -246,14 +218,14 @@ final class SampleJoins(graph: JoinGraph) {
    * one pair that met among as many pairs as the domain has values (a gamma prior). The prior matters if there are too
    * few pairs to meet.
    */
-  private def meeting(tree: Vector[Edge], left: Int, right: Int, of: Int): Double = {
+  private def meeting(tree: SampleTree, left: Int, right: Int, of: Int): Double = {
     val domain = math.max(domainOf(of), 1.0)
-    if (tree.exists(e => samples(e.relation).clustered)) 1.0 / domain
+    if (tree.relations.exists(samples(_).clustered)) 1.0 / domain
     else metOnSamples(tree, left, right, of, domain)
   }
 
-  private def metOnSamples(tree: Vector[Edge], left: Int, right: Int, of: Int, domain: Double): Double = {
-    val (weights, others)         = (weighted(rooted(tree, left)), weighted(rooted(tree, right)))
+  private def metOnSamples(tree: SampleTree, left: Int, right: Int, of: Int, domain: Double): Double = {
+    val (weights, others)         = (weighted(tree.rooted(left)), weighted(tree.rooted(right)))
     val keys                      = groupsOf(right, Vector(of))
     val (partner, sums)           = (keys.find(samples(left)), new Array[Double](keys.numbers))
     var (i, met, squares, theirs) = (0, 0.0, 0.0, 0.0)
@@ -275,136 +247,9 @@ final class SampleJoins(graph: JoinGraph) {
     if (pairs > 0.0) (pairs * (met / all) + 1.0) / (pairs + domain) else 1.0 / domain
   }
 
-  /** For each row of the node's sample, the number of combinations of the relations below that it joins with. */
-  private def weighted(node: Node): Array[Double] = {
-    val weights = new Array[Double](samples(node.relation).rows)
-    java.util.Arrays.fill(weights, 1.0)
-    node.children.foreach { child =>
-      val message  = messages.getOrElse(child, kept(child, messageOf(child)))
-      val partners = found.getOrElseUpdate(
-        (node.relation, child.relation, child.classes),
-        partnersOf(groupsOf(child), samples(node.relation))
-      )
-      message.multiply(weights, partners)
-    }
-    weights
-  }
-
-  /** Keeps a message. Each has some numbers per key of the whole sample, and a set may have thousands of messages. */
-  private def kept(node: Node, message: KeyMessage): KeyMessage = {
-    keptNumbers += groupsOf(node).numbers
-    if (keptNumbers > MostNumbers) { messages.clear(); keptNumbers = groupsOf(node).numbers.toLong }
-    messages(node) = message
-    message
-  }
-
-  private def partnersOf(keys: KeyGroups, parent: RelationSample): KeyMessage.Partners =
-    new KeyMessage.Partners(keys.find(parent), keys.numbers)
-
-  private def groupsOf(node: Node): KeyGroups = groupsOf(node.relation, node.classes)
-
-  private[size] def groupsOf(relation: Int, by: Vector[Int]): KeyGroups =
-    groups.getOrElseUpdate((relation, by), new KeyGroups(samples(relation), by.toArray))
-
-  private def messageOf(node: Node): KeyMessage = {
-    val (sample, keys, weights) = (samples(node.relation), groupsOf(node), weighted(node))
-    val sums                    = new Array[Double](keys.numbers)
-    var i                       = 0
-    while (i < weights.length) { val g = keys.ofRow(i); if (g >= 0) sums(g) += weights(i); i += 1 }
-    val message =
-      if (sample.complete || keys.kept.rows == 0.0) new KeyMessage.Exact(sums) else expected(node, keys, weights, sums)
-    // scales the rows known to be in the sample to the estimated rows of the relation: predicates that could not be run
-    // on the sample remove further rows
-    message.scaled(rows(node.relation) * fractionOf(node.relation) / sample.rows)
-  }
-
-  private def expected(node: Node, keys: KeyGroups, weights: Array[Double], sums: Array[Double]): KeyMessage = {
-    val outside = math.min(beyond(node, keys), keptPerKey(node, keys)) * total(sums) / keys.kept.rows
-    // the mean combinations of kept rows near a key, times the share of the drawn rows that is kept
-    val local = for {
-      runs  <- keys.runs if node.children.nonEmpty
-      means <- runs.means(weights, keys.ofRow)
-    } yield runs.runOf.map(means(_) * keys.kept.rows / keys.drawn.rows)
-    KeyMessage.Expected(sums, keys.drawn, undrawn(node, keys), outside, local)
-  }
-
-  private def undrawn(node: Node, keys: KeyGroups): UndrawnRows =
-    new UndrawnRows(keys.drawn.rows, keys.drawn.squares, fractionOf(node.relation), domainWithin(node, keys))
-
-  /** Kept rows of the table per key within the range of the kept keys. */
-  private def keptPerKey(node: Node, keys: KeyGroups): Double =
-    keys.kept.rows / fractionOf(node.relation) / domainWithin(node, keys)
-
-  /**
-   * Kept rows of the table per key outside the range of the kept keys: outside the smallest and the largest of n draws
-   * lies one part in n + 1 on either side.
-   */
-  private def beyond(node: Node, keys: KeyGroups): Double = {
-    val within = domainWithin(node, keys)
-    2.0 / (keys.kept.rows + 1.0) * (keys.kept.rows / fractionOf(node.relation)) /
-      math.max(domainOf(node.classes.head) - within, within)
-  }
-
-  /**
-   * Share of a relation's table that was drawn, of a sample that is not complete. If the table has grown since, this is
-   * a share of its present rows.
-   */
-  private[size] def fractionOf(relation: Int): Double = {
-    val sample = samples(relation)
-    if (sample.complete) sample.fraction
-    else {
-      val present = math.max(graph.relations(relation).profile.baseRows, 1.0)
-      math.min(math.min(sample.fraction, sample.drawn.size / present), MostDrawn)
-    }
-  }
-
-  /** Rows of the table that the kept rows of a sample stand for. */
-  private[size] def sampledRows(relation: Int): Double = samples(relation).rows / fractionOf(relation)
-
-  private def countedTogether(node: Node): Option[Double] =
-    if (node.classes.forall(graph.classes.indices.contains)) graph.groupNdv(node.relation, node.classes) else None
-
-  /**
-   * Number of keys that other relations may ask for within the range of the kept keys; at least as many as were drawn,
-   * and at least 1.
-   */
-  private def domainWithin(node: Node, keys: KeyGroups): Double = {
-    val table  = math.max(graph.relations(node.relation).profile.baseRows, 1.0)
-    val domain =
-      if (node.classes.size == 1) domainOf(node.classes.head)
-      else countedTogether(node).getOrElse(math.min(Assumptions.jointNdv(node.classes.map(domainOf(_))), table))
-    val within = keys.line.fold(domain) { case (low, high) => math.min(domain, high.toDouble - low.toDouble + 1.0) }
-    math.max(within, math.max(keys.drawn.filled.toDouble, 1.0))
-  }
 }
 
 private[size] object SampleJoins {
-
-  /**
-   * A relation with its subtree, and the classes that join it with its parent: everything that a message depends on.
-   */
-  final case class Node(relation: Int, classes: Vector[Int], children: Vector[Node]) {
-    override val hashCode: Int = scala.runtime.ScalaRunTime._hashCode(this)
-  }
-
-  // without the boxing of `sum` and `map`
-
-  def total(values: Array[Double]): Double = {
-    var t = 0.0
-    var i = 0
-    while (i < values.length) { t += values(i); i += 1 }
-    t
-  }
-
-  def changed(values: Array[Double])(f: Double => Double): Array[Double] = {
-    val result = new Array[Double](values.length)
-    var i      = 0
-    while (i < values.length) { result(i) = f(values(i)); i += 1 }
-    result
-  }
-
-  /** The parent of a root. */
-  val NoParent = -1
 
   /**
    * Factor by which a count on partial samples is raised. An estimate that is too low costs more than one that is too
@@ -413,16 +258,6 @@ private[size] object SampleJoins {
    */
   val Lean = 1.05
 
-  /** Keys of all messages that are kept, 16 to 32 bytes each: at most 32 MB. */
-  val MostNumbers = 1000000L
-
   /** Maximum number of rows visited for the sizes of one join group: some 50 milliseconds. */
   val MaxVisits = 1.5e7
-
-  /**
-   * Largest share of a table that a sample which is not complete stands for. If it has more of the rows, the table may
-   * have changed since, and a tenth of its rows counts as never seen, so that keys which are not in the sample are
-   * still possible.
-   */
-  val MostDrawn = 0.9
 }

@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import dovetail.kernel.graph.JoinGraph
 import dovetail.kernel.profile.{Assumptions, Overlap}
-import dovetail.kernel.size.CompositeKeys.Crossing
+import dovetail.kernel.size.CompositeKeys.KeyComponent
 
 /**
  * Estimates the size of a set of relations joined by inner joins. It takes the relations in one fixed order, largest
@@ -114,7 +114,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     val restriction = restrictionOf(keys)
     // reads the members before this relation, so it must run before the relation becomes a member
     val correction =
-      if (input.composite && openClasses(keys) > 1) composites.correction(r, crossings(r, restriction)) else 1.0
+      if (input.composite && openClasses(keys) > 1) composites.correction(r, components(r, restriction)) else 1.0
     var share    = 1.0
     var smallest = 1.0
     var k        = 0
@@ -182,10 +182,10 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     }
 
   /** The keys of a relation in classes that have members before it. */
-  private def crossings(r: Int, restriction: Double): Vector[Crossing] =
+  private def components(r: Int, restriction: Double): Vector[KeyComponent] =
     for (key <- inputs(r).keys.toVector; before = classes(key.classIndex) if before.isOpen(round)) yield {
       val busy = if (overlapOf(r, key, before).isEmpty) busyKeysMeet(key, before) else 1.0
-      Crossing(key.classIndex, before, commonRange(inputs(r), key, before, restriction), busy)
+      KeyComponent(key.classIndex, before, commonRange(inputs(r), key, before, restriction), busy)
     }
 
   /** Share that predicates keep whose last relation is `r` and whose other relations are already joined. */

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.advise
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.Command
-import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition, FailOpen}
+import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition, FailOpen, Nanoseconds}
 import org.apache.spark.sql.dovetail.BuildInfo
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.HintedJoins
@@ -25,8 +25,6 @@ import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SQL
  * returned. For a number it reports what the log contains about the query with this number in `dovetail_queries()`.
  */
 object ExplainQuery {
-  private val NanosPerMilli = 1e6
-
   val Formats: Seq[String] = Seq("text", "verbose", "json")
   val Runs: Seq[String]    = Seq("planned", "actual")
 
@@ -60,7 +58,7 @@ object ExplainQuery {
     else {
       val start = System.nanoTime()
       val plan  = executed(execution)
-      val ran   = (System.nanoTime() - start) / NanosPerMilli
+      val ran   = Nanoseconds.toMillis(System.nanoTime() - start)
       val steps = FailOpen("reading the metrics of a run", (_: String) => Vector.empty[ExecutedStep])(
         ExecutedSteps(plan, informed)
       )

@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.collect
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
+import org.apache.spark.sql.dovetail.base.Nanoseconds
 import org.apache.spark.sql.dovetail.stats.ShowStatistics
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
@@ -32,7 +33,15 @@ final class AnalyzeIceberg(session: SparkSession, catalog: String, table: Seq[St
     }
     val note = if (session.sessionState.conf.cboEnabled) Nil
     else Seq(s"Iceberg reports the distinct values that it counts only if ${SQLConf.CBO_ENABLED.key} is true")
-    AnalyzeTable.Result(shown, rows, asked.getOrElse(output).size, 0, 0, (System.nanoTime() - start) / 1e9, note)
+    AnalyzeTable.Result(
+      shown,
+      rows,
+      asked.getOrElse(output).size,
+      0,
+      0,
+      Nanoseconds.toSeconds(System.nanoTime() - start),
+      note
+    )
   }
 }
 

@@ -4,7 +4,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition}
+import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition, Nanoseconds}
 import org.apache.spark.sql.dovetail.sketch.{Recipe, TableSketch}
 import org.apache.spark.sql.dovetail.store.{DataFile, StatisticsStore, StoredTable, TableFile, TableKey}
 import org.apache.spark.sql.dovetail.table.PrivateColumns
@@ -46,7 +46,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
       recipe.columns.size,
       collected.filesRead,
       collected.filesKept,
-      (System.nanoTime() - start) / 1e9,
+      Nanoseconds.toSeconds(System.nanoTime() - start),
       skipped ++ notes(stored, newer, recipe, partitionFilters, found) ++ collected.notes,
       Some((names, output.map(_.name)))
     )

@@ -4,16 +4,15 @@ import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.mutable.ArrayBuffer
 
-import org.apache.hadoop.fs.Path
 import org.apache.spark.{HashPartitioner, TaskContext}
 import org.apache.spark.rdd.{InputFileBlockHolder, RDD}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Expression, UnsafeProjection, UnsafeRow, XXH64}
+import org.apache.spark.sql.catalyst.expressions.{UnsafeProjection, UnsafeRow, XXH64}
 import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.execution.SQLExecution
-import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitionDirectory}
-import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.types.DataType
 import org.apache.spark.unsafe.types.UTF8String
 import org.apache.spark.sql.dovetail.sketch.{ColumnSketch, Recipe, TableSketch}
 import org.apache.spark.sql.dovetail.store.DataFile
@@ -44,7 +43,7 @@ object Collect {
   ): Vector[Array[Byte]] = {
     val files  = parts.flatten
     val chosen =
-      relation.copy(location = new ChosenFiles(relation.location, files.map(_.path).toSet))(relation.sparkSession)
+      relation.copy(location = new SubsetFileIndex(relation.location, files.map(_.path).toSet))(relation.sparkSession)
     val leaf     = LogicalRelation(chosen)
     val byName   = leaf.output.map(a => a.name -> a).toMap
     val plan     = Project(recipe.columns.map(c => byName(c.name)), leaf)
@@ -135,22 +134,4 @@ object Collect {
     finish()
     done.result().iterator
   }
-}
-
-/** Some files of a table, in their original partitions. */
-final private class ChosenFiles(all: FileIndex, keep: Set[Path]) extends FileIndex {
-  override def rootPaths: Seq[Path] = all.rootPaths
-
-  override def listFiles(partitionFilters: Seq[Expression], dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
-    all.listFiles(
-      partitionFilters,
-      dataFilters
-    ).map(d => d.copy(files = d.files.filter(f => keep(f.getPath)))).filter(_.files.nonEmpty)
-
-  private lazy val chosen = listFiles(Nil, Nil).flatMap(_.files)
-
-  override def inputFiles: Array[String]   = chosen.map(_.getPath.toString).toArray
-  override def refresh(): Unit             = all.refresh()
-  override def sizeInBytes: Long           = chosen.map(_.getLen).sum
-  override def partitionSchema: StructType = all.partitionSchema
 }

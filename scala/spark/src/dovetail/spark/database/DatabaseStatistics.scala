@@ -66,10 +66,7 @@ private object DatabaseStatistics {
   private val MostTables = 200L
 
   /** Nanoseconds for which an answer is cached: about the interval at which a database analyzes a changing table. */
-  private val Age = TimeUnit.MINUTES.toNanos(10)
-
-  /** Nanoseconds after which a database that failed is asked again. */
-  private val AgeOfFailure = TimeUnit.SECONDS.toNanos(30)
+  private val AnswerAge = TimeUnit.MINUTES.toNanos(10)
 
   /** A table name in SQL of up to three parts, each an identifier or a name in double quotes. */
   private val Name = """(?:(?:[A-Za-z_][A-Za-z0-9_$]*|"[^"]+")\.){0,2}(?:[A-Za-z_][A-Za-z0-9_$]*|"[^"]+")""".r.pattern
@@ -81,7 +78,7 @@ private object DatabaseStatistics {
    *
    * @param options connection options; they contain a password, so they are used for the connection only
    */
-  final private class Table(val url: String, val user: String, val name: String, val options: JDBCOptions) {
+  final private class Table(val url: String, user: String, val name: String, val options: JDBCOptions) {
 
     /** Name of the database for people: the URL without its parameters and without a user and password. */
     val place: String = s"the database ${url.takeWhile(_ != '?').replaceAll("//[^/]*@", "//")}"
@@ -134,7 +131,7 @@ private object DatabaseStatistics {
           val table =
             try PostgresqlCatalog.read(connection, t.name, seconds(left))
             catch { case e: Throwable if NonFatal(e) => warn(place, e); None }
-          answers.put(t, Answer(table, System.nanoTime() + Age))
+          answers.put(t, Answer(table, System.nanoTime() + AnswerAge))
         }
       }
     } finally connection.close()
@@ -142,14 +139,14 @@ private object DatabaseStatistics {
 
   /** The timeout for the server in seconds; at least 1, because JDBC has no smaller unit. */
   private def seconds(nanos: Long): Int =
-    math.max(1L, math.min(TimeUnit.NANOSECONDS.toSeconds(nanos), TimeUnit.NANOSECONDS.toSeconds(Longest))).toInt
+    math.max(1L, math.min(TimeUnit.NANOSECONDS.toSeconds(nanos), TimeUnit.NANOSECONDS.toSeconds(LongestTimeout))).toInt
 
   /** Longest timeout in nanoseconds; it applies to commands, which have no limit on planning time. */
-  private val Longest = TimeUnit.SECONDS.toNanos(10)
+  private val LongestTimeout = TimeUnit.SECONDS.toNanos(10)
 
   private def failed(place: String, tables: Seq[Table], e: Throwable): Unit = {
     warn(place, e)
-    tables.foreach(answers.put(_, Answer(None, System.nanoTime() + AgeOfFailure)))
+    tables.foreach(answers.put(_, Answer(None, System.nanoTime() + Aside.TriedAgainAfter)))
     PlanningTime.cut(s"$place did not give its statistics")
   }
 

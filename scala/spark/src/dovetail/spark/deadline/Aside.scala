@@ -104,7 +104,7 @@ object Aside {
     val here = alive(places.getOrDefault(place, Vector.empty))
     if (here.size >= MostAtPlace) skipped(place, s"until one of the $MostAtPlace calls that wait there returns")
     else if (here.exists(l => now - l.since > HangsAfter && now - l.since < TriedAgainAfter))
-      skipped(place, s"and Dovetail tries it again every ${TriedAgainAfter / Second} s")
+      skipped(place, s"and Dovetail tries it again every ${TimeUnit.NANOSECONDS.toSeconds(TriedAgainAfter)} s")
     else if (!places.isEmpty && waiting >= MostLeft)
       skipped(place, s"until one of the $MostLeft calls returns that wait at all places together")
     else false
@@ -144,13 +144,14 @@ object Aside {
    */
   private val Share = 4L
 
-  private val Second = 1000000000L
-
   /** Nanoseconds after which an abandoned call counts as hanging: slow stores answer within a second. */
-  private val HangsAfter = Second
+  private val HangsAfter = TimeUnit.SECONDS.toNanos(1L)
 
-  /** Nanoseconds after which a place that hangs is tried again. */
-  private val TriedAgainAfter = 30L * Second
+  /**
+   * Nanoseconds after which a place is tried again that hangs, or whose file system or database has failed: soon enough
+   * for a user who waits for it to come back, and so seldom that attempts cost the queries in between nothing.
+   */
+  val TriedAgainAfter: Long = TimeUnit.SECONDS.toNanos(30L)
 
   /**
    * Most abandoned threads at one place: enough for some queries that read its footers at the same time, with eight

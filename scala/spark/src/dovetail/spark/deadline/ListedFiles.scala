@@ -77,7 +77,7 @@ object ListedFiles {
 
   private def list(listing: Listing, index: FileIndex, filters: Seq[Expression]): Seq[PartitionDirectory] = {
     val all = index.listFiles(filters, Nil).toVector
-    if (filesOf(all) <= MostFiles && listing.isWhole) listings.put(listing, Ended(all, System.nanoTime()))
+    if (filesOf(all) <= MostFiles && listing.isWhole) listings.put(listing, ListingResult(all, System.nanoTime()))
     all
   }
 
@@ -124,7 +124,7 @@ object ListedFiles {
   }
 
   /** @param at time when the listing ended, on the clock of `System.nanoTime` */
-  final private case class Ended(files: Seq[PartitionDirectory], at: Long) {
+  final private case class ListingResult(files: Seq[PartitionDirectory], at: Long) {
     def isRecent: Boolean = System.nanoTime() - at < RecentNanos
   }
 
@@ -144,7 +144,7 @@ object ListedFiles {
   private val SoonMillis = 1000L
 
   private val listings =
-    new BoundedCache[Listing, Ended]("files of tables", MostFiles)(l => math.max(1L, filesOf(l.files)))
+    new BoundedCache[Listing, ListingResult]("files of tables", MostFiles)(l => math.max(1L, filesOf(l.files)))
 
   private val underWay = new ConcurrentHashMap[Listing, FutureTask[Seq[PartitionDirectory]]]
 }

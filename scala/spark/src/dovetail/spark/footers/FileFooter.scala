@@ -65,14 +65,14 @@ final case class ColumnFooter(
 
   /** Approximate bytes of memory. */
   def memory: Long =
-    ColumnFooter.Own + name.length + ends.fold(0L)(_.memory) +
+    ColumnFooter.OwnBytes + name.length + ends.fold(0L)(_.memory) +
       chunks.iterator.map(c => ColumnFooter.PerChunk + c.ends.fold(0L)(_.memory)).sum
 }
 
 object ColumnFooter {
 
   /** Bytes of a column with its options, its name, its places in two maps and what is known of its distinct values. */
-  private val Own = 450L
+  private val OwnBytes = 450L
 
   /** Bytes of a [[Chunk]] with its [[DictionaryPlace]] and options. */
   private val PerChunk = 180L
@@ -187,7 +187,7 @@ final class FooterEntry(
 ) {
 
   /** Approximate bytes of memory. */
-  val bytes: Long = FooterEntry.Own + footer.fold(0L)(_.bytes)
+  val bytes: Long = FooterEntry.OwnBytes + footer.fold(0L)(_.bytes)
 
   def isOver: Boolean = until.exists(System.nanoTime() - _ >= 0L)
 
@@ -199,7 +199,7 @@ final class FooterEntry(
 object FooterEntry {
 
   /** Bytes of an entry with its [[FileKey]] and empty maps. */
-  private val Own = 700L
+  private val OwnBytes = 700L
 }
 
 /**

@@ -18,14 +18,14 @@ private[footers] object FooterMemory {
   }
 
   /** Other footers took the memory until time was up. */
-  object Occupied extends RuntimeException("other footers take the memory") with NoStackTrace
+  object NoFreeMemory extends RuntimeException("other footers take the memory") with NoStackTrace
 
   /**
    * Reads a footer.
    *
    * @param until time until which the read may wait for the memory of others, on the clock of `System.nanoTime`
    * @param read  gets a function to call with the bytes of the footer in the file before the footer is parsed; it
-   *              throws [[TooLarge]] or [[Occupied]] if there is no room
+   *              throws [[TooLarge]] or [[NoFreeMemory]] if there is no room
    */
   def within[A](until: Long)(read: (Long => Unit) => A): A = {
     var taken = 0
@@ -33,7 +33,7 @@ private[footers] object FooterMemory {
         val wanted = math.max(1L, bytes * Expansion / PermitBytes)
         if (wanted > all) throw TooLarge
         val time = math.max(0L, until - System.nanoTime())
-        if (!free.tryAcquire(wanted.toInt, time, TimeUnit.NANOSECONDS)) throw Occupied
+        if (!free.tryAcquire(wanted.toInt, time, TimeUnit.NANOSECONDS)) throw NoFreeMemory
         taken += wanted.toInt
       }
     finally free.release(taken)

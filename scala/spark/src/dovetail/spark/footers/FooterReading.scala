@@ -71,13 +71,13 @@ final class FooterReading(maxMillis: Long) {
     try put(new FooterEntry(Some(FooterMemory.within(deadline)(request.format.footer(file.status, request.conf, _)))))
     catch {
       // the next query reads it
-      case FooterMemory.Occupied => ()
-      case FooterMemory.TooLarge => warn(file, FooterMemory.TooLarge); put(new FooterEntry(None, isTooLarge = true))
-      case Survivable(e)         =>
+      case FooterMemory.NoFreeMemory => ()
+      case FooterMemory.TooLarge     => warn(file, FooterMemory.TooLarge); put(new FooterEntry(None, isTooLarge = true))
+      case Survivable(e)             =>
         warn(file, e)
         put(new FooterEntry(
           None,
-          until = if (FooterReading.mayPass(e)) Some(System.nanoTime() + FooterReading.RetryNanos) else None
+          until = if (FooterReading.mayPass(e)) Some(System.nanoTime() + Aside.TriedAgainAfter) else None
         ))
     }
   }
@@ -248,9 +248,6 @@ object FooterReading {
 
   /** Longest budget in nanoseconds, about a century: its sums and its multiples do not overflow. */
   private val LongestNanos = Long.MaxValue / 64
-
-  /** Nanoseconds after which a file is tried again that may be readable then. */
-  private val RetryNanos = TimeUnit.SECONDS.toNanos(30L)
 
   /** Whether the same file may be readable later: its contents are not the fault. */
   private def mayPass(e: Throwable): Boolean = e match {

@@ -34,15 +34,17 @@ private[group] object WrittenNames {
     if start >= 0 && start <= stop && stop < whole.length
   } yield whole.substring(start, stop + 1)
 
-  private val Part     = """(?:\w+|`(?:[^`]|``)+`)"""
-  private val Name     = s"((?:$Part\\s*\\.\\s*)+)($Part)"
-  private val Compared = s"\\s*$Name\\s*(?:=|==|<=>|<|<=|>|>=)\\s*$Name\\s*".r
-  private val Parts    = Part.r
+  private val Part       = """(?:\w+|`(?:[^`]|``)+`)"""
+  private val Name       = s"((?:$Part\\s*\\.\\s*)+)($Part)"
+  private val Comparison = s"\\s*$Name\\s*(?:=|==|<=>|<|<=|>|>=)\\s*$Name\\s*".r
+  private val Parts      = Part.r
 
   private def compared(text: String, left: Attribute, right: Attribute): Vector[(ExprId, String)] = text match {
-    case Compared(l, x, r, y) if is(x, left) && is(y, right) => Vector(left.exprId -> last(l), right.exprId -> last(r))
-    case Compared(l, x, r, y) if is(x, right) && is(y, left) => Vector(right.exprId -> last(l), left.exprId -> last(r))
-    case _                                                   => Vector.empty
+    case Comparison(l, x, r, y) if is(x, left) && is(y, right) =>
+      Vector(left.exprId -> last(l), right.exprId -> last(r))
+    case Comparison(l, x, r, y) if is(x, right) && is(y, left) =>
+      Vector(right.exprId -> last(l), left.exprId -> last(r))
+    case _ => Vector.empty
   }
 
   private def is(written: String, a: Attribute): Boolean = plain(written).equalsIgnoreCase(a.name)

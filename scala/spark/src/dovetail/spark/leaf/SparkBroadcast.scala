@@ -17,7 +17,7 @@ object SparkBroadcast {
 
   /** Spark's own size of an input; infinite if Spark finds none. */
   def bytes(input: LogicalPlan): Double =
-    try Published.asPlanned(input).stats.sizeInBytes.toDouble
+    try PublishedRelations.asPlanned(input).stats.sizeInBytes.toDouble
     catch { case NonFatal(_) | _: MatchError => Double.PositiveInfinity }
 
   /**

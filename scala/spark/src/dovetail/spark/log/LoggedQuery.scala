@@ -2,38 +2,40 @@ package org.apache.spark.sql.dovetail.log
 
 import java.time.Instant
 
+import org.apache.spark.sql.dovetail.base.Nanoseconds
 import org.apache.spark.sql.dovetail.report.{GroupReport, JoinReport, LazyValue, QError, TreeReport}
 import org.apache.spark.sql.types._
 
 /**
  * An entry of the query log: one query, or one subquery, that was optimized.
  *
- * @param id     number of the entry
- * @param at     time when the query was optimized
- * @param told   text of the query, if it came from SQL, and reports on its groups
- * @param millis time that the rule took, in milliseconds
- * @param runs   number of runs
- * @param nanos  time of the last run, in nanoseconds
+ * @param id      number of the entry
+ * @param at      time when the query was optimized
+ * @param details text of the query, if it came from SQL, and reports on its groups
+ * @param millis  time that the rule took, in milliseconds
+ * @param runs    number of runs
+ * @param nanos   time of the last run, in nanoseconds
  */
 final case class LoggedQuery(
     id: Long,
     at: Instant,
-    told: LazyValue[LoggedQuery.Told],
+    details: LazyValue[LoggedQuery.Details],
     millis: Double,
     runs: Int,
     nanos: Option[Long]
 ) {
-  def query: Option[String]       = told.value.query
-  def groups: Vector[GroupReport] = told.value.groups
+  def query: Option[String]       = details.value.query
+  def groups: Vector[GroupReport] = details.value.groups
 
   /** The same entry with other reports on its groups. */
-  def reported(groups: Vector[GroupReport]): LoggedQuery = copy(told = LazyValue.made(told.value.copy(groups = groups)))
+  def reported(groups: Vector[GroupReport]): LoggedQuery =
+    copy(details = LazyValue.made(details.value.copy(groups = groups)))
 
   def ran(counted: Vector[GroupReport], took: Long): LoggedQuery =
     reported(counted).copy(runs = runs + 1, nanos = Some(took))
 
   /** Approximate bytes of memory; 0 as long as text and reports have not been made. */
-  def bytes: Long = if (told.isMade) size else 0L
+  def bytes: Long = if (details.isMade) size else 0L
 
   private lazy val size: Long = query.fold(0L)(_.length * 2L) + groups.map { g =>
     g.relations.map(LoggedQuery.PerRelation + _.columns.size * LoggedQuery.PerColumn).sum +
@@ -82,7 +84,7 @@ final case class LoggedQuery(
     predictedGain.orNull,
     millis,
     runs,
-    nanos.map(_ / 1e9).orNull,
+    nanos.map(Nanoseconds.toSeconds).orNull,
     estimatedRows,
     joinRows.orNull,
     qError.orNull,
@@ -92,14 +94,16 @@ final case class LoggedQuery(
 
 object LoggedQuery {
 
-  // bytes of a relation, of a column ID, of a join, of a reference to a name, and of a counted set in a report
+  // approximate bytes in memory of a relation, of a column ID, of a join, of a reference to a name, and of a counted set
+  // in a report: the objects with their references and boxed numbers. The memory of the log is limited by them, for
+  // which a factor of two does not matter
   private val PerRelation = 500L
   private val PerColumn   = 50L
   private val PerJoin     = 500L
   private val PerName     = 8L
   private val PerSet      = 150L
 
-  final case class Told(query: Option[String], groups: Vector[GroupReport])
+  final case class Details(query: Option[String], groups: Vector[GroupReport])
 
   /** Columns of `dovetail_queries()`. */
   val columns: Seq[(String, DataType)] = Seq(

@@ -33,9 +33,9 @@ object PlanSection {
    * the query itself waits here for its text in the UI.
    */
   private def filled(entries: Vector[LoggedQuery]): Vector[LoggedQuery] = {
-    if (!entries.forall(_.told.isMade))
-      Aside.start("dovetail-section", () => entries.foreach(_.told.value)).join(WaitMillis)
-    entries.filter(_.told.isMade)
+    if (!entries.forall(_.details.isMade))
+      Aside.start("dovetail-section", () => entries.foreach(_.details.value)).join(WaitMillis)
+    entries.filter(_.details.isMade)
   }
 
   /** Milliseconds that a query waits for its text. Making it takes some, and in a new JVM some hundred. */

@@ -22,7 +22,6 @@ import org.apache.spark.sql.dovetail.report.{ActualRows, ExecutedPlan, GroupAtRu
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.util.QueryExecutionListener
 
 /**
  * The log of a session's last queries that Dovetail optimized: its decisions, and the results after the queries have
@@ -54,21 +53,21 @@ final class QueryLog {
     val found = places(plan); all.filter(e => found(Place(number, e.id)))
   }
 
-  private def add(told: LazyValue[LoggedQuery.Told], millis: Double, most: Int): Place = {
+  private def add(details: LazyValue[LoggedQuery.Details], millis: Double, most: Int): Place = {
     val id = synchronized {
       last += 1
-      entries = (entries :+ LoggedQuery(last, Instant.now(), told, millis, 0, None)).takeRight(most)
+      entries = (entries :+ LoggedQuery(last, Instant.now(), details, millis, 0, None)).takeRight(most)
       last
     }
-    fill(told)
+    fill(details)
     Place(number, id)
   }
 
   /** Makes the text and the reports of an entry, in the log's thread. */
-  private def fill(told: LazyValue[LoggedQuery.Told]): Unit = {
+  private def fill(details: LazyValue[LoggedQuery.Details]): Unit = {
     waiting.incrementAndGet()
     thread.execute { () =>
-      try { told.value; bound() }
+      try { details.value; bound() }
       finally { waiting.decrementAndGet(); () }
     }
   }
@@ -244,9 +243,9 @@ object QueryLog {
           // a plan can be too deep for recursion; its entry has no text then
           def query = FailOpen("logging the text of a query", (_: String) => Option.empty[String])(text(plan))
           // the log's thread writes constants and names according to the session's settings
-          val conf  = session.sessionState.conf
-          val told  = new LazyValue(() => SQLConf.withExistingConf(conf)(LoggedQuery.Told(query, trace.groups)))
-          val place = QueryLog(session).add(told, trace.millis.toMap.getOrElse("total", 0.0), most)
+          val conf    = session.sessionState.conf
+          val details = new LazyValue(() => SQLConf.withExistingConf(conf)(LoggedQuery.Details(query, trace.groups)))
+          val place   = QueryLog(session).add(details, trace.millis.toMap.getOrElse("total", 0.0), most)
           // The tags may be set in place, because the optimizer works on its own copy of the plan. Plans inside
           // subquery expressions are not copied: a later query that shares such a plan takes over its tag.
           result.foreach { case j: Join => j.setTagValue(Entry, place); case _ => }
@@ -260,16 +259,4 @@ object QueryLog {
       p.origin.sqlText.map(QueryText.written(_)).filter(_.nonEmpty)
     ))
       .map(_.take(TextKept))
-}
-
-/** Reports runs to the log. Spark calls it in another thread after the query, so it does not delay the query. */
-final class RunListener(log: QueryLog) extends QueryExecutionListener {
-  override def onSuccess(function: String, execution: QueryExecution, nanos: Long): Unit =
-    logging(log.ran(execution, function, nanos))
-
-  override def onFailure(function: String, execution: QueryExecution, e: Exception): Unit =
-    logging(log.failed(execution, function))
-
-  private def logging(body: => Unit): Unit =
-    if (log.all.nonEmpty) FailOpen("logging a query", (_: String) => ())(body)
 }

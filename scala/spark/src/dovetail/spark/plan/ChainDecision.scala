@@ -62,7 +62,7 @@ object ChainDecision {
    * weighed the order, and it knows more than rows (widths, memory, pruning). A smaller difference is within the error
    * of any estimate.
    */
-  private val News = 1.5
+  private val LeastQError = 1.5
 
   /** Most differing inputs that a reason names. */
   private val Named = 3
@@ -108,7 +108,7 @@ object ChainDecision {
     }.flatten
 
     private val news: Vector[(Set[Int], Double)] = counted.filter { case (set, rows) =>
-      QError(estimated(set), rows) >= News
+      QError(estimated(set), rows) >= LeastQError
     }
 
     private def estimated(set: Set[Int]): Double = estimates.estimate(set.toArray.sorted).value

@@ -32,10 +32,10 @@ final class DecidingInputs(planner: Planner, uncertain: UncertainRows) {
       candidates(ready).map { case (c, few, many) =>
         PlanningTime.check()
         val least =
-          math.max(planner.minGain * chosen.outcome.best.cost.total, Pays * c.count.nanos * planner.facts.tasks)
+          math.max(planner.minGain * chosen.outcome.best.cost.total, LeastSaving * c.count.nanos * planner.facts.tasks)
         (c, least, Seq(few, many).map(regret(c.relation, _, least)).max)
       }.filter { case (_, least, saved) => saved >= least && saved > 0.0 }
-        .sortBy { case (c, _, saved) => (-saved, c.relation) }.take(Most).flatMap { case (c, _, _) =>
+        .sortBy { case (c, _, saved) => (-saved, c.relation) }.take(MostCounted).flatMap { case (c, _, _) =>
           counted(ready, c)
         }
     }
@@ -72,8 +72,8 @@ private object DecidingInputs {
   private val FewRows = 1000.0
 
   /** Cost that a count may save, in units of its own cost. It saves nothing if the estimate turns out right. */
-  private val Pays = 4.0
+  private val LeastSaving = 4.0
 
   /** Most inputs of a group that are counted. */
-  private val Most = 3
+  private val MostCounted = 3
 }

@@ -15,13 +15,13 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
 final class GroupBroadcasts(tree: JoinTree, one: Double) {
   import GroupBroadcasts._
 
-  private val chosen: Vector[Chosen] = tree.joins.flatMap { j =>
+  private val chosen: Vector[Broadcast] = tree.joins.flatMap { j =>
     // Spark broadcasts by itself what it can run in no other way
     val side = if (j.operator.exists(_.copies)) None else JoinChoice.side(j.method)
-    side.map(s => Chosen(j, s, if (s == BuildLeft) j.left else j.right))
+    side.map(s => Broadcast(j, s, if (s == BuildLeft) j.left else j.right))
   }
 
-  private val fit: Vector[Chosen] = {
+  private val fit: Vector[Broadcast] = {
     val sized = chosen.sortBy(_.memory)
     val sums  = sized.scanLeft((0.0, 0.0)) { case ((most, expected), c) => (most + c.memory, expected + c.expected) }
     sized.zip(sums.tail).collect { case (c, (most, expected)) if most <= one * Together && expected <= one => c }
@@ -37,7 +37,7 @@ final class GroupBroadcasts(tree: JoinTree, one: Double) {
 
 private object GroupBroadcasts {
 
-  final private case class Chosen(join: JoinTree.Join, side: BuildSide, input: JoinTree) {
+  final private case class Broadcast(join: JoinTree.Join, side: BuildSide, input: JoinTree) {
     def memory: Double   = input.memory
     def expected: Double = input.expectedMemory
   }

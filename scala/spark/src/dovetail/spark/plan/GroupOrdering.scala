@@ -1,13 +1,10 @@
 package org.apache.spark.sql.dovetail.plan
 
-import dovetail.kernel.cost.CostModel
-import dovetail.kernel.enumerate.{ReducerRules, Search}
-import dovetail.kernel.graph.JoinGraph
 import dovetail.kernel.profile.Estimate
 import dovetail.kernel.size.CardinalityModel
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
@@ -19,8 +16,8 @@ import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Orders one join group, in these steps: semi joins that keep rows away ([[SemiJoinReduction]]), the join graph
- * ([[GroupPreparation]]), the search, the decision ([[OrderChoice]]), counts of inputs on which it depends and then
- * both again ([[DecidingInputs]]), and the new plan ([[RebuildPlan]]) or the written one ([[WrittenOrder]]).
+ * ([[GroupPreparation]]), the search ([[GroupSearch]]), reasons against the order that it chose ([[OrderVeto]]), and the
+ * new plan ([[RebuildPlan]]) or the written one ([[WrittenOrder]]).
  */
 final class GroupOrdering(
     planner: Planner,
@@ -33,10 +30,10 @@ final class GroupOrdering(
     filters: FilterAllowance,
     remembers: Boolean
 ) {
-  import GroupOrdering.Searched
+  import GroupOrdering.OrderedGroup
 
-  private val choice   = new OrderChoice(planner, steering)
-  private val deciding = new DecidingInputs(planner, statistics.uncertain)
+  private val search = new GroupSearch(planner, steering, preparation, statistics.uncertain, filters)
+  private val veto   = new OrderVeto(planner, needed)
 
   /** Groups for which this object chose the order, without an order that the user asked for. */
   val atRun: GroupsAtRun = new GroupsAtRun
@@ -92,79 +89,58 @@ final class GroupOrdering(
       notes: Vector[String]
   ): LogicalPlan =
     off.orElse(refusal(group, predicates)) match {
-      case Some(reason) =>
-        // a marked group was reported when it was ordered, together with the subquery that it came from
-        if ((group.leaves.size > 2 && !group.marked) || notes.nonEmpty)
-          Trace.record(_ => GroupReport.leftAlone(GroupNames(group).shown, (reason +: notes).mkString("; ")))
-        WrittenOrder(group, optimized, marks = off.isEmpty && planner.marksKeptGroups)
-      case None =>
+      case Some(reason) => leftAlone(group, optimized, reason, notes, off.isEmpty && planner.marksKeptGroups)
+      case None         =>
         val estimated = Trace.timed("estimate")(preparation(group, optimized, predicates, reduced))
         PlanningTime.check()
-        val Searched(ready, search, chosen) = counted(searched(estimated, share, notes), share, notes, reduced)
-        val limited                         = needed.keeps(group.top, chosen, planner)
-          .orElse(CopiedInputs.exceeding(chosen, planner.copiedMemory, ready.names.shown)).fold(chosen)(chosen.bar)
-        val written      = WrittenOrder(group, optimized, planner.marksKeptGroups)
-        lazy val another = ready.rebuild(limited.outcome.best)
-        val exposed      = Trace.timed("rebuild")(sparing(ready, optimized, limited, written, another))
-        val settled      = exposed.fold(limited)(limited.bar)
-        val rebuilt      = if (settled.taken) Some(another) else None
-        rebuilt.foreach(_ => filters.take(limited.outcome.best.reducers))
-        val cuts     = PlanningTime.takeCuts()
-        val decision = settled.copy(notes = settled.notes ++ cuts ++ rebuilt.toVector.flatMap(planner.failedBefore))
-        val several  = group.leaves.size > 2
-        val at       = System.currentTimeMillis
-        if (several || decision.taken || notes.nonEmpty || cuts.nonEmpty)
-          Trace.record(reported(ready, decision, reduced, at, _))
-        if (several && planner.reordersAtRunTime && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)
-        if (several) Capture.decided(ready.form, ready.names, decision.shape, search.priced(_, group.shape).isDefined)
-        if (exposed.isDefined) WrittenOrder(group, optimized, marks = false) else rebuilt.getOrElse(written)
+        val found = search(estimated, share, notes, reduced)
+        val order = settled(found, optimized)
+        record(found, order, reduced, notes.nonEmpty)
+        order.plan
     }
 
-  private def searchOf(graph: JoinGraph, share: Double, rules: ReducerRules, costs: CostModel): Search =
-    new Search(graph, costs, planner.budget(share), planner.costsAsWritten, rules)
-
-  private def searched(ready: PreparedGroup, share: Double, notes: Vector[String]): Searched = {
-    val rules                = ReducerFilters.rules(ready, planner, filters.items)
-    def by(costs: CostModel) = {
-      val search = searchOf(ready.graph, share, rules, costs)
-      Searched(ready, search, choice(ready, search, notes ++ ready.known.note))
-    }
-    val first    = by(planner.costs)
-    val decision = first.decision
-    val smaller  =
-      if (!decision.taken || decision.asked.nonEmpty) None
-      else new GroupBroadcasts(decision.outcome.best, planner.broadcastMemory).largest
-    smaller.flatMap(most => PlanningTime.orNoneEarly(by(planner.costsWithin(most)))).getOrElse(first)
-  }
-
-  /** The same again, if inputs on whose estimates the order depends could be counted. */
-  private def counted(found: Searched, share: Double, notes: Vector[String], reduced: Set[Int]): Searched = {
-    val counts = Trace.timed("estimate")(PlanningTime.orNoneEarly(
-      deciding.count(found.ready, found.decision, searchOf(_, share, ReducerRules.none, planner.costs))
-    ).getOrElse(Vector.empty))
-    if (counts.isEmpty) found
-    else searched(Trace.timed("estimate")(preparation.again(found.ready, reduced)), share, notes ++ counts)
-  }
-
-  /**
-   * Why the order must not be taken: it reads an input that may fail, and that plain Spark does not read in some case,
-   * or it does not read one with effects. An order that the user asked for is not checked.
-   */
-  private def sparing(
-      ready: PreparedGroup,
+  /** Keeps the written order of a group that must not be searched. */
+  private def leftAlone(
+      group: JoinGroup,
       optimized: Vector[LogicalPlan],
-      decision: Decision,
-      written: LogicalPlan,
-      rebuilt: => LogicalPlan
-  ): Option[String] = {
-    val spark = planner.sparkReordering
-    if (decision.asked.nonEmpty || !(decision.taken || spark.isOn)) None
-    else {
-      val plain  = spark(WrittenOrder(ready.group, optimized, marks = false))
-      val inputs = new SparedInputs(ready.leaves)
-      def plan   = if (decision.taken) rebuilt else written
-      inputs.exposed(plain, plan, ready.names.shown).orElse(inputs.skipped(plain, plan, ready.names.shown))
-    }
+      reason: String,
+      notes: Vector[String],
+      marks: Boolean
+  ): LogicalPlan = {
+    // a marked group was reported when it was ordered, together with the subquery that it came from
+    if ((group.leaves.size > 2 && !group.marked) || notes.nonEmpty)
+      Trace.record(_ => GroupReport.leftAlone(GroupNames(group).shown, (reason +: notes).mkString("; ")))
+    WrittenOrder(group, optimized, marks)
+  }
+
+  /** The plan in the order that the search chose, or in the written order if a veto forbids that. */
+  private def settled(found: SearchResult, optimized: Vector[LogicalPlan]): OrderedGroup = {
+    val ready        = found.ready
+    val limited      = veto.ofOrder(ready, found.decision).fold(found.decision)(found.decision.bar)
+    val written      = WrittenOrder(ready.group, optimized, planner.marksKeptGroups)
+    lazy val another = ready.rebuild(limited.outcome.best)
+    val exposed      = Trace.timed("rebuild")(veto.ofPlan(ready, optimized, limited, written, another))
+    val decision     = exposed.fold(limited)(limited.bar)
+    val rebuilt      = if (decision.taken) Some(another) else None
+    rebuilt.foreach(_ => filters.take(limited.outcome.best.reducers))
+    // without a mark, the exposed group gets what it would get without Dovetail
+    val kept = if (exposed.isDefined) WrittenOrder(ready.group, optimized, marks = false) else written
+    OrderedGroup(decision, rebuilt, kept)
+  }
+
+  /** Records the decision for explain, for adaptive execution, and for a pin that is being made. */
+  private def record(found: SearchResult, order: OrderedGroup, reduced: Set[Int], noted: Boolean): Unit = {
+    val ready    = found.ready
+    val group    = ready.group
+    val cuts     = PlanningTime.takeCuts()
+    val failed   = order.rebuilt.toVector.flatMap(planner.failedBefore)
+    val decision = order.decision.copy(notes = order.decision.notes ++ cuts ++ failed)
+    val several  = group.leaves.size > 2
+    val at       = System.currentTimeMillis
+    if (several || decision.taken || noted || cuts.nonEmpty) Trace.record(reported(ready, decision, reduced, at, _))
+    if (several && planner.reordersAtRunTime && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)
+    if (several)
+      Capture.decided(ready.form, ready.names, decision.shape, found.search.priced(_, group.shape).isDefined)
   }
 
   private def reported(
@@ -216,8 +192,15 @@ final class GroupOrdering(
 
 object GroupOrdering {
 
-  /** A group with its search and the order that was chosen. */
-  final private case class Searched(ready: PreparedGroup, search: Search, decision: Decision)
+  /**
+   * What becomes of a group.
+   *
+   * @param rebuilt plan in a new order, if it is taken
+   * @param kept    plan in the written order
+   */
+  final private case class OrderedGroup(decision: Decision, rebuilt: Option[LogicalPlan], kept: LogicalPlan) {
+    def plan: LogicalPlan = rebuilt.getOrElse(kept)
+  }
 
   /**
    * For all join groups of a query.
@@ -239,26 +222,4 @@ object GroupOrdering {
     val filters = new FilterAllowance(plan, Runtime.getRuntime.maxMemory)
     new GroupOrdering(planner, statistics, steering, preparation, reduction, shares, needed, filters, remembers)
   }
-}
-
-/**
- * Divides the time that is left for searching among the join groups of a plan. Each group gets a share in proportion to
- * its number of joins among the joins that are not ordered yet, so that the first of many large groups does not take
- * all the time. When the rule runs on a subquery, the outer query is not known yet, so half of the time is left to it.
- */
-final class SearchShares(plan: LogicalPlan) {
-  private val part = if (plan.isInstanceOf[Subquery]) SearchShares.OfSubquery else 1.0
-  private var left = plan.collect { case j: Join => j }.size
-
-  /** Share of the remaining time for the next group. */
-  def nextShare(group: JoinGroup): Double = {
-    val joins = group.leaves.size - 1
-    val share = math.min(1.0, joins / math.max(left, 1).toDouble)
-    left -= joins
-    part * share
-  }
-}
-
-private object SearchShares {
-  val OfSubquery = 0.5
 }

@@ -34,12 +34,12 @@ object GroupsAtRun {
    * Capacity of the cache in keys of samples: 16 MiB, enough for the graphs of a hundred queries, or of some with large
    * samples.
    */
-  private val Kept = 4L * 1024 * 1024
+  private val CachedKeys = 4L * 1024 * 1024
 
   /** Weight of a relation without its sample, in keys: its columns, classes and texts. */
   private val PerRelation = 1000L
 
-  private val graphs = new BoundedCache[GroupAtRun, JoinGraph]("groups that run", Kept)(weight)
+  private val graphs = new BoundedCache[GroupAtRun, JoinGraph]("groups that run", CachedKeys)(weight)
 
   def graph(group: GroupAtRun): Option[JoinGraph] = graphs.get(group)
 

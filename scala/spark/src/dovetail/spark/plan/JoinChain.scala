@@ -57,7 +57,7 @@ final class JoinChain private (top: LogicalPlan, val probe: LogicalPlan, val joi
 object JoinChain {
 
   /** Most joins of a chain; the joins below them are part of the probe. */
-  private val Longest = java.lang.Long.SIZE - 1
+  private val MostJoins = java.lang.Long.SIZE - 1
 
   /**
    * The chains whose last join is the top of a plan, if they have at least two joins. There may be two, because the two
@@ -75,7 +75,7 @@ object JoinChain {
 
   /** The joins of the chain, from the top down. */
   private def links(plan: LogicalPlan, known: LogicalPlan => Boolean, found: Vector[ChainLink]): Vector[ChainLink] =
-    if (found.size == Longest) found
+    if (found.size == MostJoins) found
     else
       plan match {
         case Project(list, child) if list.forall(_.isInstanceOf[Attribute]) => links(child, known, found)

@@ -20,7 +20,7 @@ import org.apache.spark.sql.types.DataType
 final class JoinDecision private (
     val broadcast: Option[BuildSide],
     val kept: Vector[BuildSide],
-    private val sides: Vector[JoinDecision.Returned],
+    private val sides: Vector[JoinDecision.SideSignature],
     now: Option[JoinStrategyHint] = None
 ) extends HintInfo(now) {
 
@@ -40,15 +40,15 @@ final class JoinDecision private (
 object JoinDecision {
 
   /** What a side returns: its columns, and the conditions on its rows. */
-  final private case class Returned(columns: Seq[(String, DataType)], conditions: Seq[String])
+  final private case class SideSignature(columns: Seq[(String, DataType)], conditions: Seq[String])
 
   /** The hint with a decision about this join. */
   def hint(join: Join, broadcast: Option[BuildSide], kept: Vector[BuildSide] = Vector.empty): JoinHint = {
-    val sides = (broadcast.toVector ++ kept).distinct.map(side => returned(JoinChoice.input(join, side)))
+    val sides = (broadcast.toVector ++ kept).distinct.map(side => signature(JoinChoice.input(join, side)))
     JoinHint(Some(new JoinDecision(broadcast, kept, sides)), None)
   }
 
-  private def returned(side: LogicalPlan) = Returned(
+  private def signature(side: LogicalPlan) = SideSignature(
     side.output.map(a => a.name -> a.dataType),
     side.collect { case Filter(condition, _) => ExpressionText(condition) }
   )

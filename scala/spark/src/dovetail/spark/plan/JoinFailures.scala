@@ -112,7 +112,7 @@ final class JoinFailures(files: StoreFiles) {
 object JoinFailures {
 
   /** Most failures that are kept. The newest stay. A user is expected to look at them before there are more. */
-  private val Most = 1000
+  private val MostFailures = 1000
 
   private val nodes  = JsonNodeFactory.instance
   private val stores = new ConcurrentHashMap[StatisticsStore, JoinFailures]()
@@ -129,7 +129,7 @@ object JoinFailures {
     )
 
   private def newest(all: Vector[JoinFailure]): Vector[JoinFailure] =
-    if (all.size <= Most) all else all.sortBy(f => (f.at, f.join)).takeRight(Most)
+    if (all.size <= MostFailures) all else all.sortBy(f => (f.at, f.join)).takeRight(MostFailures)
 
   private def byJoin(all: Vector[JoinFailure]): Map[String, JoinFailure] = all.map(f => f.join -> f).toMap
 
@@ -143,7 +143,7 @@ object JoinFailures {
   }
 
   private def fromJson(json: JsonNode): Vector[JoinFailure] =
-    elements(json).take(Most).filter(_.path("join").isTextual).map { e =>
+    elements(json).take(MostFailures).filter(_.path("join").isTextual).map { e =>
       JoinFailure(
         e.get("join").asText,
         e.path("method").asText,

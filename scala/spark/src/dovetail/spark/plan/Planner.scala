@@ -35,8 +35,7 @@ import org.apache.spark.sql.internal.SQLConf
 final class Planner(conf: SQLConf, session: SparkSession) {
   private val context = session.sparkContext
 
-  val histograms: Boolean = DovetailConf.HistogramEnabled.get(conf)
-  val minGain: Double     = DovetailConf.MinGain.get(conf)
+  val minGain: Double = DovetailConf.MinGain.get(conf)
 
   /** Largest size in bytes that Spark broadcasts by itself. Negative: Spark broadcasts nothing. */
   val broadcastThreshold: Long = conf.autoBroadcastJoinThreshold

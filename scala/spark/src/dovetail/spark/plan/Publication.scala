@@ -15,8 +15,8 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Puts Dovetail's statistics into the relations of a plan ([[Published]]) if `spark.dovetail.stats.publish` is on.
- * After that, Spark's optimizer works with them.
+ * Puts Dovetail's statistics into the relations of a plan ([[PublishedRelations]]) if `spark.dovetail.stats.publish` is
+ * on. After that, Spark's optimizer works with them.
  *
  * Publication comes after scans are pruned ([[Preparation]]), because Spark replaces the relation of a scan that it
  * prunes. It also comes after the joins are ordered, because ordering asks for the sizes with which Spark will plan.

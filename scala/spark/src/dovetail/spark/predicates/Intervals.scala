@@ -15,7 +15,7 @@ final private class Intervals(relationsOf: Expression => Vector[Int], column: Ex
 
   /** Whether the two conjuncts are such a condition. */
   def together(one: Expression, other: Expression): Boolean = (one, other) match {
-    case (Compared(large, small), Compared(large2, small2)) =>
+    case (Inequality(large, small), Inequality(large2, small2)) =>
       val (a, b) = (relationsOf(large), relationsOf(small))
       a.size == 1 && b.size == 1 && a != b && relationsOf(large2) == b && relationsOf(small2) == a &&
       ordered(small, large2) && ordered(small2, large)
@@ -29,7 +29,7 @@ final private class Intervals(relationsOf: Expression => Vector[Int], column: Ex
 }
 
 /** A comparison, with its larger side and its smaller side. */
-private[predicates] object Compared {
+private[predicates] object Inequality {
   def unapply(e: Expression): Option[(Expression, Expression)] = e match {
     case GreaterThan(l, r)        => Some((l, r))
     case GreaterThanOrEqual(l, r) => Some((l, r))

@@ -57,7 +57,7 @@ final class PredicateSelectivity(
   /** Estimates an OR if the conditions of at least one relation could be tried on its sample; None otherwise. */
   private def byRows(e: Expression): Option[Double] = {
     val alternatives = Disjuncts(e).map(Conjuncts(_))
-    if (alternatives.size < 2 || alternatives.size > Alternatives.Most) None
+    if (alternatives.size < 2 || alternatives.size > Alternatives.MostAlternatives) None
     else {
       val found = relationsOf(e).map { r =>
         val local   = alternatives.map(_.filter(relationsOf(_) == Vector(r)).reduceOption(And(_, _)))
@@ -106,12 +106,12 @@ final class PredicateSelectivity(
       val (single, several) = Conjuncts(e).partition(relationsOf(_).size == 1)
       val byRelation        = single.groupBy(c => relationsOf(c).head).toVector.sortBy(_._1).map(_._2.reduce(And(_, _)))
       byRelation.map(share).product * ofEach(several.toVector, share).product
-    case Or(l, r)               => val (a, b) = (share(l), share(r)); a + b - a * b
-    case Not(c)                 => 1.0 - share(c)
-    case EqualTo(l, r)          => equality(l, r)
-    case EqualNullSafe(l, r)    => equality(l, r)
-    case Compared(large, small) => ordered(small, large)
-    case _                      => Assumptions.JoinOpaque
+    case Or(l, r)                 => val (a, b) = (share(l), share(r)); a + b - a * b
+    case Not(c)                   => 1.0 - share(c)
+    case EqualTo(l, r)            => equality(l, r)
+    case EqualNullSafe(l, r)      => equality(l, r)
+    case Inequality(large, small) => ordered(small, large)
+    case _                        => Assumptions.JoinOpaque
   }
 
   /** By the ranges of both columns, if they are known. */

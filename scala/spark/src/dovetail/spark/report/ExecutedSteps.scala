@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.report
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions.ExprId
+import org.apache.spark.sql.dovetail.base.Nanoseconds
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec, ShuffleQueryStageExec}
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeLike, ReusedExchangeExec, ShuffleExchangeLike}
@@ -56,7 +57,7 @@ object ExecutedSteps {
           add("scan", names, millis(f, "scanTime"), bytes(f, "filesSize"), 0L, None)
         case e: ShuffleExchangeLike =>
           val plan = e.asInstanceOf[SparkPlan]
-          val time = millis(plan, "shuffleWriteTime").map(_ / NanosPerMilli)
+          val time = value(plan, "shuffleWriteTime").map(Nanoseconds.toMillis)
           add("exchange", names, time, bytes(plan, "shuffleBytesWritten"), 0L, skew(partitions))
         case b: BroadcastExchangeLike =>
           val plan = b.asInstanceOf[SparkPlan]
@@ -112,8 +113,6 @@ object ExecutedSteps {
     val sorted = partitions.filter(_ > 0L).sorted
     if (sorted.length < 2) None else Some(sorted.last.toDouble / sorted(sorted.length / 2))
   }
-
-  private val NanosPerMilli = 1e6
 }
 
 /**

@@ -10,7 +10,7 @@ import dovetail.kernel.graph.{JoinGraph, Relation}
 import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
-import org.apache.spark.sql.dovetail.base.{FailOpen, ThreadScope}
+import org.apache.spark.sql.dovetail.base.{FailOpen, Nanoseconds, ThreadScope}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
@@ -34,7 +34,7 @@ final class Trace(val detailed: Boolean) {
    */
   def groups: Vector[GroupReport]      = reports.toVector.map(_.value)
   def isEmpty: Boolean                 = reports.isEmpty
-  def millis: Vector[(String, Double)] = Trace.Phases.map(p => p -> nanos.getOrElse(p, 0L) / 1e6)
+  def millis: Vector[(String, Double)] = Trace.Phases.map(p => p -> Nanoseconds.toMillis(nanos.getOrElse(p, 0L)))
 
   private def later(report: => GroupReport): Unit = {
     reports += new LazyValue(() =>

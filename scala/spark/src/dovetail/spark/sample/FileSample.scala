@@ -100,10 +100,13 @@ final class FileSample(
    */
   private lazy val draw: RowDraw =
     if (whole) new RowDraw.AtRandom(
-      Rows.toDouble / math.max(groups.rows, 1L),
+      RowsOfSample.toDouble / math.max(groups.rows, 1L),
       relation.location.rootPaths.map(_.getName.hashCode.toLong).foldLeft(groups.rows)(XXH64.hashLong(_, _))
     )
-    else new RowDraw.OneOfEvery(math.max(1L, (places.map(g => math.min(g._2.rows, most)).sum + Rows - 1) / Rows))
+    else new RowDraw.OneOfEvery(math.max(
+      1L,
+      (places.map(g => math.min(g._2.rows, most)).sum + RowsOfSample - 1) / RowsOfSample
+    ))
 
   /**
    * Passes those of the first `most` rows that are drawn to `keep`, and returns how many rows were read.
@@ -147,7 +150,7 @@ object FileSample {
    * Number of rows to keep. Predicates run on them in a few milliseconds, and a selectivity of 1 % is estimated with a
    * relative error below a tenth.
    */
-  private val Rows = 20000L
+  private val RowsOfSample = 20000L
 
   /**
    * Largest number of rows of a table that is read completely. Two or three columns take about 10 ms, and dimension

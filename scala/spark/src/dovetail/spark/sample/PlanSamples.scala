@@ -103,7 +103,6 @@ object PlanSamples {
       !table.columns.exists(c => c.name == column.name && c.maxWidth > TableSample.Characters)
     case _ => true
   }
-  val none: PlanSamples = new PlanSamples(_ => None)
 
   /** Whether an operator returns the rows of its input. */
   private[sample] def keepsRows(u: UnaryNode): Boolean = u match {

@@ -32,7 +32,7 @@ final class RowCount private (
 
   private val key = Key(files, columns, condition.canonicalized)
 
-  private def known: Option[Counted] = counts.get(key)
+  private def known: Option[CachedCount] = counts.get(key)
 
   /** Estimated nanoseconds that the count takes; 0 if it is known. */
   lazy val nanos: Double =
@@ -56,8 +56,8 @@ final class RowCount private (
   def rows: Option[Long] = known.map(_.rows).getOrElse {
     val found =
       try Aside(s"counting rows of ${Aside.table(groups.files.head._1.getPath)}")(count)
-      catch { case Survivable(_) => counts.put(key, new Counted(key, None)); None }
-    found.foreach(n => counts.put(key, new Counted(key, Some(n))))
+      catch { case Survivable(_) => counts.put(key, new CachedCount(key, None)); None }
+    found.foreach(n => counts.put(key, new CachedCount(key, Some(n))))
     found
   }
 
@@ -115,14 +115,14 @@ object RowCount {
   final private case class Key(files: FileSampleCache.Key, columns: StructType, condition: Expression)
 
   /** @param rows None if the condition fails on a row */
-  final private class Counted(key: Key, val rows: Option[Long]) {
+  final private class CachedCount(key: Key, val rows: Option[Long]) {
     val bytes: Long = Overhead + ExpressionBytes(key.condition) + key.files.bytes + KeyBytes(key.columns)
   }
 
   /** Largest number of bytes of remembered counts: some thousand counts of tables of a few files. */
   private val Remembered = 4L * 1024 * 1024
 
-  private val counts = new BoundedCache[Key, Counted]("counted rows of files", Remembered)(_.bytes)
+  private val counts = new BoundedCache[Key, CachedCount]("counted rows of files", Remembered)(_.bytes)
 
   /** Bytes of an entry without its key. */
   private val Overhead = 512L

@@ -25,7 +25,7 @@ private[sample] object TextColumn {
    * Number of distinct values per range from which on the values of a range are assumed not to occur in the rows
    * between the ranges.
    */
-  private val Many = 10.0
+  private val LocalValues = 10.0
 
   /** @param whole whether the sample's rows come from all lines */
   def apply(sample: TableSample, c: Int, whole: Boolean): TextColumn = {
@@ -60,7 +60,7 @@ private[sample] object TextColumn {
       if (ranges.size < 2 || seen < (1.0 - HardlyAny) * sum) drawn
       else {
         val all = seen * sample.of / sample.rows.length
-        math.max(drawn, if (sum / ranges.size >= Many) all else math.sqrt(seen * all))
+        math.max(drawn, if (sum / ranges.size >= LocalValues) all else math.sqrt(seen * all))
       }
     }
 

@@ -177,7 +177,7 @@ private[sample] object TextSample {
   }
 
   private def parsed(text: TextFiles, hadoop: Configuration, ranges: Vector[Range], whole: Boolean) = {
-    val kept = new Kept(text, math.max(1, math.min(MostRows, MostValues / math.max(text.schema.size, 1))))
+    val kept = new LineSampler(text, math.max(1, math.min(MostRows, MostValues / math.max(text.schema.size, 1))))
     val open = text.reader(hadoop)
     // parsers read the settings of the session; a reader closes its file at the end of the range
     SQLConf.withExistingConf(text.conf)(ranges.zipWithIndex.foreach { case (range, i) =>
@@ -205,8 +205,8 @@ private[sample] object TextSample {
    * bytes. A row is drawn by the hash of its number, so rows are drawn independently, and the same files give the same
    * sample. As in [[RowDraw]], each table has its own seed.
    */
-  final private class Kept(text: TextFiles, most: Int) {
-    private val rows  = mutable.ArrayBuffer.empty[Drawn]
+  final private class LineSampler(text: TextFiles, most: Int) {
+    private val rows  = mutable.ArrayBuffer.empty[DrawnRow]
     private val seed  = XXH64.hashLong(new Path(text.place).getName.hashCode.toLong, text.bytes)
     private val texts = text.schema.indices.filter(i => text.schema(i).dataType.isInstanceOf[StringType]).toArray
     private var step  = 1L
@@ -224,7 +224,7 @@ private[sample] object TextSample {
           rows ++= still
           bytes = still.iterator.map(_.bytes).sum
         }
-        if (drawn(hash)) { rows += Drawn(hash, range, row.copy(), more); bytes += more }
+        if (drawn(hash)) { rows += DrawnRow(hash, range, row.copy(), more); bytes += more }
       }
       seen += 1L
     }
@@ -245,7 +245,7 @@ private[sample] object TextSample {
   }
 
   /** A row that is kept, the hash of its number, the range that it was read in, and its bytes. */
-  final private case class Drawn(hash: Long, range: Int, row: InternalRow, bytes: Long)
+  final private case class DrawnRow(hash: Long, range: Int, row: InternalRow, bytes: Long)
 
   /** Bytes of a value in a row, without the characters of a text. */
   private val Slot = 8L

@@ -39,7 +39,7 @@ final class TextSamples(footers: FooterStatistics, settings: ReaderSettings, con
     val missing = found.filter(f => known.get(f._2).isEmpty).groupBy(_._2).toVector.map(_._2.head)
     // in the order of the query
     footers.within(found.filter(missing.contains(_)).map { case (text, key) =>
-      new FooterReading.Task(text.place, text.getClass, _ => known.put(key, new Kept(key, read(text))))
+      new FooterReading.Task(text.place, text.getClass, _ => known.put(key, new CachedTable(key, read(text))))
     })
   }
 
@@ -57,7 +57,7 @@ final class TextSamples(footers: FooterStatistics, settings: ReaderSettings, con
 private object TextSamples {
 
   /** @param table None if the files could not be read */
-  final private class Kept(key: TextFiles.Key, val table: Option[TextTable]) {
+  final private class CachedTable(key: TextFiles.Key, val table: Option[TextTable]) {
     val bytes: Long = Overhead + key.bytes + table.fold(0L)(_.bytes)
   }
 
@@ -67,7 +67,7 @@ private object TextSamples {
   /** Bytes of an entry without its key and its rows. */
   private val Overhead = 512L
 
-  private val known = new BoundedCache[TextFiles.Key, Kept]("rows of text files", MostBytes)(_.bytes)
+  private val known = new BoundedCache[TextFiles.Key, CachedTable]("rows of text files", MostBytes)(_.bytes)
 
   private def guarded[A](place: String)(body: => Option[A]): Option[A] =
     try body

@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.sketch
 
 import java.io.DataOutput
 
+import dovetail.kernel.profile.FibonacciHash
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
 import org.apache.spark.sql.dovetail.table.Counting
@@ -78,7 +79,7 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
   }
 
   private def find(key: Long): Int = {
-    var slot = ((key * Spread) >>> (64 - slotBits)).toInt
+    var slot = (FibonacciHash(key) >>> (64 - slotBits)).toInt
     while (counts(slot) != 0L && keys(slot) != key) slot = (slot + 1) & (slots - 1)
     slot
   }
@@ -130,14 +131,14 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
     val least   = math.max(offset, if (sampled) LeastSampled else 0L)
     val certain = if (exact) entries else entries.filter(_.count >= least)
     certain.map(e => e.copy(count = e.count + offset / 2)).sortBy(e => (-e.count, e.key)).take(if (exact) capacity
-    else Kept)
+    else MostStored)
   }
 
   /** Writes the entries. If a key is the hash of bytes that are kept, only the bytes are written. */
   def write(out: DataOutput): Unit = {
     // entries beyond `Kept` could matter only together with their counts in other files, and are not worth the space
-    val kept   = if (exact) entries else entries.sortBy(e => (-e.count, e.key)).take(Kept)
-    val lowest = if (exact || used <= Kept) 0L else kept.last.count
+    val kept   = if (exact) entries else entries.sortBy(e => (-e.count, e.key)).take(MostStored)
+    val lowest = if (exact || used <= MostStored) 0L else kept.last.count
     val sure   = kept.filter(_.count > lowest).sortBy(_.key)
     out.writeByte(if (!purged) 0 else if (sampled) Purged else Purged | Counted)
     out.writeLong(offset + lowest)
@@ -198,7 +199,7 @@ object HeavyHitters {
    * Largest number of entries of an inexact list that are stored and returned. Values beyond it are too rare to matter
    * to a join.
    */
-  private val Kept = 128
+  private val MostStored = 128
 
   /** After the first purge, and beyond [[AllCounted]] values, one value in this many is counted. A power of two. */
   private val Sampled = 8L
@@ -215,12 +216,6 @@ object HeavyHitters {
   /** Bits of the first byte of a list in a file. */
   private val Purged  = 1
   private val Counted = 2
-
-  /**
-   * An odd number with well mixed bits (2 to the 64th over the golden ratio), for Fibonacci hashing of keys that are
-   * values.
-   */
-  private val Spread = 0x9e3779b97f4a7c15L
 
   def read(in: UnpackedStream, hashed: Boolean, slotBits: Int, version: Int): HeavyHitters =
     new HeavyHitters(hashed, slotBits).readFrom(in, version)

@@ -50,7 +50,7 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
   }
 
   /** Adds a note to the first row about private columns in the setting that do not exist. */
-  private def privacy(session: SparkSession, done: Seq[Done]): Seq[Done] = {
+  private def privacy(session: SparkSession, done: Seq[TableResult]): Seq[TableResult] = {
     val columns = PrivateColumns(session.sessionState.conf)
     val notes   = if (done.forall(_.read.isEmpty)) Nil else columns.notes(session, done.flatMap(_.read))
     notes.foreach(n => FailOpen.warnOnce(s"private columns $n", n))
@@ -65,7 +65,7 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
       done.drop(1)
   }
 
-  private def database(session: SparkSession, parts: Seq[String]): Seq[Done] = {
+  private def database(session: SparkSession, parts: Seq[String]): Seq[TableResult] = {
     val catalog = session.sessionState.catalog
     val name    = parts match {
       case Seq(db)                                              => db
@@ -83,7 +83,7 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
     }
   }
 
-  private def relations(session: SparkSession, parts: Seq[String]): Seq[Done] = {
+  private def relations(session: SparkSession, parts: Seq[String]): Seq[TableResult] = {
     val plan   = session.sessionState.executePlan(UnresolvedRelation(parts)).analyzed
     val leaves = leavesOf(plan)
     leaves match {
@@ -111,7 +111,7 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
     leaves.foldLeft(Vector.empty[LeafNode])((seen, l) => if (seen.exists(_.sameResult(l))) seen else seen :+ l)
   }
 
-  private def analyze(session: SparkSession, leaf: LeafNode): Seq[Done] = {
+  private def analyze(session: SparkSession, leaf: LeafNode): Seq[TableResult] = {
     val r = (leaf, AnalyzeIceberg.tableOf(leaf)) match {
       case (r: LogicalRelation, _) => r.relation match {
           case f: HadoopFsRelation =>
@@ -128,7 +128,10 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
         new AnalyzeIceberg(session, catalog, table).apply(statement.columns)
       case _ => refuse(leaf)
     }
-    Seq(Done(Row(r.table, r.rows, r.columns, r.filesRead, r.filesKept, r.seconds, r.notes.mkString("; ")), r.read))
+    Seq(TableResult(
+      Row(r.table, r.rows, r.columns, r.filesRead, r.filesKept, r.seconds, r.notes.mkString("; ")),
+      r.read
+    ))
   }
 
   private def refuse(leaf: LeafNode): Nothing = leaf match {
@@ -180,12 +183,12 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
       }
     }
 
-  private def tolerant(name: String)(body: => Seq[Done]): Seq[Done] =
+  private def tolerant(name: String)(body: => Seq[TableResult]): Seq[TableResult] =
     try body
     catch {
       case e if StoreNotWritable.is(e) => throw e
       case NonFatal(e)                 =>
-        Seq(Done(Row(name, null, null, null, null, null, s"not analyzed: ${ErrorCondition.text(e)}"), None))
+        Seq(TableResult(Row(name, null, null, null, null, null, s"not analyzed: ${ErrorCondition.text(e)}"), None))
     }
 
   private val SessionCatalogName = "spark_catalog"
@@ -199,5 +202,5 @@ object AnalyzeCommand {
    * @param row  row of the answer
    * @param read names and columns of the table, to which the private columns are compared; None if it was not analyzed
    */
-  final private case class Done(row: Row, read: Option[(Seq[Seq[String]], Seq[String])])
+  final private case class TableResult(row: Row, read: Option[(Seq[Seq[String]], Seq[String])])
 }

@@ -85,7 +85,8 @@ final class MicroQueries(session: SparkSession, rows: Long) {
    */
   private def broadcast(as: String): String =
     s"SELECT /*+ BROADCAST(b) */ * FROM (${input(rows, Payload)}) a " +
-      s"JOIN (SELECT id bk, id + 1 bv FROM range($Keys)) b ON pmod(a.k, $Keys) = ${as.replace("bk", "b.bk")}"
+      s"JOIN (SELECT id bk, id + 1 bv FROM range($BroadcastKeys)) b " +
+      s"ON pmod(a.k, $BroadcastKeys) = ${as.replace("bk", "b.bk")}"
 
   /** Query with a join of two exchanged inputs in which no row finds a match. */
   private def joined(hint: String, n: Long): String =
@@ -106,7 +107,7 @@ object MicroQueries {
   private val NarrowBytes = 24
 
   /** Keys of the broadcast input: few enough that the hash table stays in the CPU cache. */
-  private val Keys = 1000
+  private val BroadcastKeys = 1000
 
   private val Payload = (1 to 6).map(i => s", id + $i p$i").mkString
 
@@ -116,7 +117,7 @@ object MicroQueries {
    * Largest accepted ratio between a measured and a built-in constant. A larger ratio is noise rather than a property
    * of the cluster.
    */
-  private val Most = 10.0
+  private val LargestRatio = 10.0
 
   /**
    * The constants of a cluster from its measurements. Constants that were not measured are scaled by the geometric mean
@@ -125,7 +126,7 @@ object MicroQueries {
   def constants(measured: Map[String, Double]): CostConstants = {
     val ratios =
       for ((name, get, _) <- CostText.constants; v <- measured.get(name))
-        yield name -> math.min(Most, math.max(1.0 / Most, v / get(CostConstants())))
+        yield name -> math.min(LargestRatio, math.max(1.0 / LargestRatio, v / get(CostConstants())))
     val common = if (ratios.isEmpty) 1.0 else math.exp(ratios.map(r => math.log(r._2)).sum / ratios.size)
     CostText.constants.foldLeft(CostConstants()) { case (found, (name, get, set)) =>
       set(found, get(CostConstants()) * ratios.toMap.getOrElse(name, common))

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.sql
 import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.logical.Command
-import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.base.{DovetailConf, Nanoseconds}
 import org.apache.spark.sql.dovetail.base.ErrorCondition.NotAQuery
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup}
 import org.apache.spark.sql.dovetail.report.{GroupAtRun, Trace}
@@ -41,8 +41,11 @@ case class ProfileCommand(query: String) extends LeafRunnableCommand {
     root.put("enabled", DovetailConf.Enabled.get(state.conf)).put("rows", digest.rows)
     root.put(
       "seconds",
-      (finished - start) / 1e9
-    ).put("planning_ms", (planned - start) / 1e6).put("dovetail_ms", trace.millis.toMap.getOrElse("total", 0.0))
+      Nanoseconds.toSeconds(finished - start)
+    ).put(
+      "planning_ms",
+      Nanoseconds.toMillis(planned - start)
+    ).put("dovetail_ms", trace.millis.toMap.getOrElse("total", 0.0))
     root.put("join_rows", metrics.joins.map(_.rows).sum).put("shuffle_bytes", metrics.shuffleBytes)
     // null means unknown
     root.put("task_seconds", work.map(w => Double.box(w.runMillis / 1e3)).orNull)

@@ -204,13 +204,13 @@ object TableFunctions {
 /** A call of a table function in a logical plan. */
 case class TableFunctionCall(function: String, arguments: Seq[String], output: Seq[Attribute]) extends LeafNode {
   override def computeStats(): Statistics =
-    Statistics(sizeInBytes = BigInt(output.map(_.dataType.defaultSize).sum.toLong * TableFunctionCall.Rows))
+    Statistics(sizeInBytes = BigInt(output.map(_.dataType.defaultSize).sum.toLong * TableFunctionCall.AssumedRows))
 }
 
 object TableFunctionCall {
 
   /** Assumed number of rows: small enough for Spark to treat the result as small. */
-  private val Rows = 100L
+  private val AssumedRows = 100L
 }
 
 /** A call of a table function in a physical plan; the driver executes it. */

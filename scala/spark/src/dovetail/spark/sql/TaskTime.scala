@@ -5,6 +5,7 @@ import java.util.concurrent.TimeoutException
 
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart, SparkListenerStageCompleted}
+import org.apache.spark.sql.dovetail.base.Nanoseconds
 
 /**
  * A listener that measures the work of tasks, summed over all cores of the cluster. It counts only jobs that are
@@ -45,7 +46,7 @@ final class TaskTime(context: SparkContext) extends SparkListener {
 
   /** Nanoseconds of core time that `body` takes. */
   def nanos(body: => Unit): Double = of(body) match {
-    case (_, Some(took)) => took.runMillis * 1e6
+    case (_, Some(took)) => took.runMillis.toDouble * Nanoseconds.PerMilli
     case _               => throw new TimeoutException("Spark did not report the times of the tasks in time")
   }
 }

@@ -13,7 +13,7 @@ import org.apache.spark.sql.dovetail.deadline.{Aside, ListedFiles}
 import org.apache.spark.sql.dovetail.leaf.{GivenRows, HiddenRows, LeafNames}
 import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.sql.dovetail.store.{DataFile, StatisticsStore, StoredTable, TableKey}
-import org.apache.spark.sql.dovetail.table.{Counting, TableStatistics, TableStatisticsSource, Unread}
+import org.apache.spark.sql.dovetail.table.{Counting, TableStatistics, TableStatisticsSource, UnreadFiles}
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
 
 /**
@@ -204,11 +204,11 @@ object StoredTables {
     )
 
   /** The files that exist now and are not in these parts. */
-  private def unread(table: StoredTable, parts: Vector[Int], now: Vector[DataFile]): Unread = {
+  private def unread(table: StoredTable, parts: Vector[Int], now: Vector[DataFile]): UnreadFiles = {
     val read    = parts.iterator.flatMap(table.header.parts(_).files).toSet
     val missing = now.filterNot(f => read(f.fingerprint))
     val bytes   = now.map(_.length).sum
-    Unread(missing.size, if (bytes > 0L) missing.map(_.length).sum.toDouble / bytes else 0.0)
+    UnreadFiles(missing.size, if (bytes > 0L) missing.map(_.length).sum.toDouble / bytes else 0.0)
   }
 
   /** The merge of some parts that was made before: None in it if a part is broken. */
@@ -242,7 +242,7 @@ object StoredTables {
   }
 
   /** Scales statistics to the bytes that exist now, as if the unread files were like those that were read. */
-  private def scaled(s: TableStatistics, bytes: Long, unread: Unread): TableStatistics =
+  private def scaled(s: TableStatistics, bytes: Long, unread: UnreadFiles): TableStatistics =
     times(s, bytes.toDouble / s.bytes).copy(bytes = bytes, unread = Some(unread))
 
   /**

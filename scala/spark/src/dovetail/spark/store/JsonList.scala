@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.store
 
 import java.io.{EOFException, InputStream, IOException}
+import java.util.concurrent.TimeUnit
 
 import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
@@ -134,7 +135,7 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
   }
 
   private def due(): Boolean = {
-    val now = System.nanoTime() / 1000000L
+    val now = TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
     val is  = looked == Long.MinValue || files.local || now - looked > StatisticsStore.CheckMillis
     if (is) looked = now
     is

@@ -10,6 +10,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.dovetail.base.{BoundedCache, BrokenFile, DovetailConf, FailOpen, HeapLimit}
+import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -54,7 +55,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
     val (found, result) = load(name, stamp)
     val (table, until)  = result match {
       case Right(table) => (Some(table).filter(_.header.key == key), Long.MaxValue)
-      case Left(e)      => (None, if (lasting(e)) Long.MaxValue else System.nanoTime() + RetryNanos)
+      case Left(e)      => (None, if (lasting(e)) Long.MaxValue else System.nanoTime() + Aside.TriedAgainAfter)
     }
     listing.note(name, stamp, found)
     read.put(name, CacheEntry(found, table, until))
@@ -111,7 +112,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
     changed(name)
   }
 
-  /** Makes a file that this JVM has replaced or deleted known to all look-ups from now on. */
+  /** Makes a file that this JVM has replaced known to all look-ups from now on. */
   private def changed(name: String): Unit = {
     read.remove(name)
     if (!files.local)
@@ -141,13 +142,6 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
           )
       }
     }
-  }
-
-  /** Removes the stored statistics of a table, and returns whether there were any. */
-  def remove(key: String): Boolean = {
-    val removed = files.delete(fileName(key))
-    changed(fileName(key))
-    removed
   }
 
   /**
@@ -240,9 +234,6 @@ object StatisticsStore {
   /** Most files that are read at the same time. */
   private val ParallelLoads = 16
 
-  /** Nanoseconds after which a file is read again that could not be read because of its file system. */
-  private val RetryNanos = 30L * 1000000000L
-
   /**
    * How long an ANALYZE of another session may remain unnoticed if directories are listed, in milliseconds. All queries
    * in this time use one listing.
@@ -264,6 +255,7 @@ object StatisticsStore {
   /** Bytes of a file's fingerprint as an object. */
   private val FileBytes = 24L
 
+  /** Approximate bytes of an entry of the cache without its table: its file name, its stamp and the node of the map. */
   private val EntryBytes = 1024L
 
   private val stores = new ConcurrentHashMap[String, StatisticsStore]()
@@ -291,5 +283,9 @@ object StatisticsStore {
     f"$readable-${XXH64.hashUTF8String(UTF8String.fromString(key), 0L)}%016x${StoreFiles.Suffix}"
   }
 
+  /**
+   * Most characters of the readable part of a file name: enough to recognize a table in a listing, and with the hash far
+   * below the 255 bytes that file systems allow.
+   */
   private val NameLength = 40
 }

@@ -129,9 +129,9 @@ private[dovetail] object StoreListing {
    * Milliseconds after which a listing counts as hanging and another one is tried: as long as after other calls that
    * hang ([[Aside]]).
    */
-  private[dovetail] val GiveUpMillis = 30000L
+  private[dovetail] val GiveUpMillis = TimeUnit.NANOSECONDS.toMillis(Aside.TriedAgainAfter)
 
-  private def millis: () => Long = () => System.nanoTime() / 1000000L
+  private def millis: () => Long = () => TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
 
   private def inThread: Runnable => Unit = task => { Aside.start("dovetail-store", task); () }
 }

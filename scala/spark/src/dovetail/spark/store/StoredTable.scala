@@ -14,9 +14,6 @@ final class StoredTable(val file: String, val header: TableFile.Header, sketch: 
 
   /** Statistics of the whole table at the time when they were collected. */
   val statistics: TableStatistics = sketch.result(bytes, header.collectedAt)
-
-  /** Fingerprints of all files that ANALYZE read. */
-  lazy val files: Set[Long] = header.parts.iterator.flatMap(_.files).toSet
 }
 
 /**

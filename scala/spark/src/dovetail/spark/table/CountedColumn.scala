@@ -44,7 +44,7 @@ final case class CountedColumn(nulls: Long, values: Long, distinct: Long, degree
 object CountedColumn {
 
   /** Number of frequent values that are kept. */
-  private val Most = 256
+  private val MostFrequent = 256
 
   /** Bytes of a frequent value, with its places in the maps that find it. */
   private val BytesOfValue = 200L
@@ -79,9 +79,9 @@ object CountedColumn {
     def result: CountedColumn = {
       val (keys, counts)   = runs(this.keys.build().sorted().toArray)
       val (values, sorted) = (counts.sum, counts.sorted)
-      val least            = if (counts.length <= Most) 0L else sorted(counts.length - Most)
+      val least            = if (counts.length <= MostFrequent) 0L else sorted(counts.length - MostFrequent)
       // by key if counts are equal, so that the same data gives the same plan
-      val most = counts.indices.filter(counts(_) >= least).sortBy(i => (-counts(i), keys(i))).take(Most)
+      val most = counts.indices.filter(counts(_) >= least).sortBy(i => (-counts(i), keys(i))).take(MostFrequent)
       CountedColumn(
         nulls,
         values,
@@ -91,7 +91,7 @@ object CountedColumn {
           most.toVector.map { i =>
             FrequentValue(keys(i), if (ordered) Some(keys(i).toDouble) else None, counts(i).toDouble / values)
           },
-          complete = counts.length <= Most
+          complete = counts.length <= MostFrequent
         )
       )
     }

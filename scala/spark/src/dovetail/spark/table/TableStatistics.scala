@@ -36,7 +36,7 @@ final case class TableStatistics(
     groups: Vector[GroupStatistics],
     sample: Option[TableSample],
     collectedAt: Long,
-    unread: Option[Unread] = None,
+    unread: Option[UnreadFiles] = None,
     atMost: Boolean = false
 ) {
 
@@ -52,7 +52,7 @@ final case class TableStatistics(
  *
  * @param share their share of the bytes that exist now, 0 to 1
  */
-final case class Unread(files: Int, share: Double)
+final case class UnreadFiles(files: Int, share: Double)
 
 /**
  * Statistics of one column.

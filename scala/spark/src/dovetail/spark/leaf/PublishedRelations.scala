@@ -18,7 +18,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
  * Before Spark 4.3, adaptive execution takes the estimated rows of a running stage as an upper bound, and may drop a
  * LIMIT or a DISTINCT because of it (SPARK-57956). And an estimate without a bound must not decide a broadcast.
  */
-object Published {
+object PublishedRelations {
 
   /** The plan with the relations, and so the sizes, that Spark plans with. */
   def asPlanned(plan: LogicalPlan): LogicalPlan =

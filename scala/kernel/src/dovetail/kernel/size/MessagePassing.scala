@@ -1,0 +1,161 @@
+package dovetail.kernel.size
+
+import scala.collection.mutable
+
+import dovetail.kernel.graph.JoinGraph
+import dovetail.kernel.profile.{Assumptions, RelationSample}
+import dovetail.kernel.size.SampleTree.Node
+
+/**
+ * Passes messages along a [[SampleTree]], from the leaves to the root: every relation sends its parent, for each key,
+ * the number of combinations of the relations below it ([[KeyMessage]]). Messages are kept, because the trees of other
+ * sets have the same subtrees.
+ *
+ * @param samples  sample of each relation, or null
+ * @param rows     estimated rows of each relation
+ * @param domainOf domain of each class, and of each equality of an operator after them
+ */
+final private[size] class MessagePassing(
+    graph: JoinGraph,
+    samples: Array[RelationSample],
+    rows: Array[Double],
+    domainOf: Array[Double]
+) {
+  import MessagePassing._
+
+  private val groups      = mutable.HashMap.empty[(Int, Vector[Int]), KeyGroups]
+  private val found       = mutable.HashMap.empty[(Int, Int, Vector[Int]), KeyMessage.Partners]
+  private val messages    = mutable.HashMap.empty[Node, KeyMessage]
+  private var keptNumbers = 0L
+
+  /** For each row of the node's sample, the number of combinations of the relations below that it joins with. */
+  def weighted(node: Node): Array[Double] = {
+    val weights = new Array[Double](samples(node.relation).rows)
+    java.util.Arrays.fill(weights, 1.0)
+    node.children.foreach { child =>
+      val message  = messages.getOrElse(child, kept(child, messageOf(child)))
+      val partners = found.getOrElseUpdate(
+        (node.relation, child.relation, child.classes),
+        partnersOf(groupsOf(child), samples(node.relation))
+      )
+      message.multiply(weights, partners)
+    }
+    weights
+  }
+
+  /** Keeps a message. Each has some numbers per key of the whole sample, and a set may have thousands of messages. */
+  private def kept(node: Node, message: KeyMessage): KeyMessage = {
+    keptNumbers += groupsOf(node).numbers
+    if (keptNumbers > MostNumbers) { messages.clear(); keptNumbers = groupsOf(node).numbers.toLong }
+    messages(node) = message
+    message
+  }
+
+  def partnersOf(keys: KeyGroups, parent: RelationSample): KeyMessage.Partners =
+    new KeyMessage.Partners(keys.find(parent), keys.numbers)
+
+  def groupsOf(node: Node): KeyGroups = groupsOf(node.relation, node.classes)
+
+  def groupsOf(relation: Int, by: Vector[Int]): KeyGroups =
+    groups.getOrElseUpdate((relation, by), new KeyGroups(samples(relation), by.toArray))
+
+  private def messageOf(node: Node): KeyMessage = {
+    val (sample, keys, weights) = (samples(node.relation), groupsOf(node), weighted(node))
+    val sums                    = new Array[Double](keys.numbers)
+    var i                       = 0
+    while (i < weights.length) { val g = keys.ofRow(i); if (g >= 0) sums(g) += weights(i); i += 1 }
+    val message =
+      if (sample.complete || keys.kept.rows == 0.0) new KeyMessage.Exact(sums) else expected(node, keys, weights, sums)
+    // scales the rows known to be in the sample to the estimated rows of the relation: predicates that could not be run
+    // on the sample remove further rows
+    message.scaled(rows(node.relation) * fractionOf(node.relation) / sample.rows)
+  }
+
+  private def expected(node: Node, keys: KeyGroups, weights: Array[Double], sums: Array[Double]): KeyMessage = {
+    val outside = math.min(beyond(node, keys), keptPerKey(node, keys)) * total(sums) / keys.kept.rows
+    // the mean combinations of kept rows near a key, times the share of the drawn rows that is kept
+    val local = for {
+      runs  <- keys.runs if node.children.nonEmpty
+      means <- runs.means(weights, keys.ofRow)
+    } yield runs.runOf.map(means(_) * keys.kept.rows / keys.drawn.rows)
+    KeyMessage.Expectation(sums, keys.drawn, undrawn(node, keys), outside, local)
+  }
+
+  def undrawn(node: Node, keys: KeyGroups): UndrawnRows =
+    new UndrawnRows(keys.drawn.rows, keys.drawn.squares, fractionOf(node.relation), domainWithin(node, keys))
+
+  /** Kept rows of the table per key within the range of the kept keys. */
+  private def keptPerKey(node: Node, keys: KeyGroups): Double =
+    keys.kept.rows / fractionOf(node.relation) / domainWithin(node, keys)
+
+  /**
+   * Kept rows of the table per key outside the range of the kept keys: outside the smallest and the largest of n draws
+   * lies one part in n + 1 on either side.
+   */
+  def beyond(node: Node, keys: KeyGroups): Double = {
+    val within = domainWithin(node, keys)
+    2.0 / (keys.kept.rows + 1.0) * (keys.kept.rows / fractionOf(node.relation)) /
+      math.max(domainOf(node.classes.head) - within, within)
+  }
+
+  /**
+   * Share of a relation's table that was drawn, of a sample that is not complete. If the table has grown since, this is
+   * a share of its present rows.
+   */
+  def fractionOf(relation: Int): Double = {
+    val sample = samples(relation)
+    if (sample.complete) sample.fraction
+    else {
+      val present = math.max(graph.relations(relation).profile.baseRows, 1.0)
+      math.min(math.min(sample.fraction, sample.drawn.size / present), MostDrawn)
+    }
+  }
+
+  /** Rows of the table that the kept rows of a sample stand for. */
+  def sampledRows(relation: Int): Double = samples(relation).rows / fractionOf(relation)
+
+  private def countedTogether(node: Node): Option[Double] =
+    if (node.classes.forall(graph.classes.indices.contains)) graph.groupNdv(node.relation, node.classes) else None
+
+  /**
+   * Number of keys that other relations may ask for within the range of the kept keys; at least as many as were drawn,
+   * and at least 1.
+   */
+  private def domainWithin(node: Node, keys: KeyGroups): Double = {
+    val table  = math.max(graph.relations(node.relation).profile.baseRows, 1.0)
+    val domain =
+      if (node.classes.size == 1) domainOf(node.classes.head)
+      else countedTogether(node).getOrElse(math.min(Assumptions.jointNdv(node.classes.map(domainOf(_))), table))
+    val within = keys.line.fold(domain) { case (low, high) => math.min(domain, high.toDouble - low.toDouble + 1.0) }
+    math.max(within, math.max(keys.drawn.filled.toDouble, 1.0))
+  }
+}
+
+private[size] object MessagePassing {
+
+  // without the boxing of `sum` and `map`
+
+  def total(values: Array[Double]): Double = {
+    var t = 0.0
+    var i = 0
+    while (i < values.length) { t += values(i); i += 1 }
+    t
+  }
+
+  def changed(values: Array[Double])(f: Double => Double): Array[Double] = {
+    val result = new Array[Double](values.length)
+    var i      = 0
+    while (i < values.length) { result(i) = f(values(i)); i += 1 }
+    result
+  }
+
+  /** Keys of all messages that are kept, 16 to 32 bytes each: at most 32 MB. */
+  private val MostNumbers = 1000000L
+
+  /**
+   * Largest share of a table that a sample which is not complete stands for. If it has more of the rows, the table may
+   * have changed since, and a tenth of its rows counts as never seen, so that keys which are not in the sample are
+   * still possible.
+   */
+  private val MostDrawn = 0.9
+}

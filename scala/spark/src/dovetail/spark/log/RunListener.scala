@@ -1,0 +1,17 @@
+package org.apache.spark.sql.dovetail.log
+
+import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.util.QueryExecutionListener
+
+/** Reports runs to the [[QueryLog]]. Spark calls it in another thread after the query, so it does not delay the query. */
+final class RunListener(log: QueryLog) extends QueryExecutionListener {
+  override def onSuccess(function: String, execution: QueryExecution, nanos: Long): Unit =
+    logging(log.ran(execution, function, nanos))
+
+  override def onFailure(function: String, execution: QueryExecution, e: Exception): Unit =
+    logging(log.failed(execution, function))
+
+  private def logging(body: => Unit): Unit =
+    if (log.all.nonEmpty) FailOpen("logging a query", (_: String) => ())(body)
+}

@@ -1,0 +1,34 @@
+package org.apache.spark.sql.dovetail.plan
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.report.Decision
+
+/** Reasons against an order, however much it saves. An order that the user asked for is not checked. */
+final class OrderVeto(planner: Planner, needed: NeededRows) {
+
+  /** Why the order must not be taken: its first rows cost too much, or Spark would have to copy a large input. */
+  def ofOrder(ready: PreparedGroup, decision: Decision): Option[String] =
+    needed.keeps(ready.group.top, decision, planner)
+      .orElse(CopiedInputs.exceeding(decision, planner.copiedMemory, ready.names.shown))
+
+  /**
+   * Why the order must not be taken: it reads an input that may fail, and that plain Spark does not read in some case,
+   * or it does not read one with effects. An order that the user asked for is not checked.
+   */
+  def ofPlan(
+      ready: PreparedGroup,
+      optimized: Vector[LogicalPlan],
+      decision: Decision,
+      written: LogicalPlan,
+      rebuilt: => LogicalPlan
+  ): Option[String] = {
+    val spark = planner.sparkReordering
+    if (decision.asked.nonEmpty || !(decision.taken || spark.isOn)) None
+    else {
+      val plain  = spark(WrittenOrder(ready.group, optimized, marks = false))
+      val inputs = new SparedInputs(ready.leaves)
+      def plan   = if (decision.taken) rebuilt else written
+      inputs.exposed(plain, plan, ready.names.shown).orElse(inputs.skipped(plain, plan, ready.names.shown))
+    }
+  }
+}
