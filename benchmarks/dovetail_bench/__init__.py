@@ -26,7 +26,8 @@ Commands, each `python -m dovetail_bench.<name>`:
 
 The data flow: queries (texts), dovetail.demo.data (tables) → session (modes) → metrics, rows, verdict → report
 (tables), which asks commit for the version that is measured. For times: rounds (which mode runs when), executed_plan →
-times_report. For figures: figures_data, figures_generated → figures (tables), figures_picture.
+times_report. For figures: figures_data → figures (tables), figures_targets, figures_history, figures_generated,
+figures_picture.
 For generated queries: random_tables, random_queries → fuzz.
 For real data: join_query, query_file (texts, truth), tables → real_engines, postgresql_engine, duckdb_engine (orders,
 estimates) → join_order, accuracy (C_out, q-errors) → real_data_report.

@@ -3,7 +3,8 @@
     python -m dovetail_bench.figures            # writes tables into the pages, and the picture
     python -m dovetail_bench.figures --check    # exit code 1 if a page and its results file disagree
 
-A page has blocks, `<!-- figures: name -->` … `<!-- /figures -->`. This command writes the text between the comments.
+A page has blocks, `<!-- figures: name -->` … `<!-- /figures -->`. This command writes the text between the comments,
+and the whole page of all targets.
 """
 
 from __future__ import annotations
@@ -18,9 +19,12 @@ from statistics import median
 from typing import Any
 
 from dovetail_bench import figures_data as data
+from dovetail_bench import figures_history as history
+from dovetail_bench import figures_targets
 from dovetail_bench.figures_data import BYTES, JOIN_ROWS, SECONDS
 from dovetail_bench.figures_generated import sentences as generated
 from dovetail_bench.figures_picture import bars
+from dovetail_bench.figures_targets import number
 from dovetail_bench.report import GIB, markdown_table
 from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO
 from dovetail_bench.times_report import late, number_of_runs
@@ -228,7 +232,7 @@ def stars() -> str:
 
 def setting_gains() -> str:
     """Seconds, bytes and rows of the queries that a setting changes, one table per setting."""
-    parts = []
+    parts, planning = [], 0.0
     for setting in SETTINGS:
         found = data.load(f"setting_gains-{setting}")
         compared = [c for c in found["compared"] if all(c["runs"].values())]
@@ -244,8 +248,10 @@ def setting_gains() -> str:
             for c in compared
         ]
         header = ("query", *(f"{title}, {'on' if on == 'true' else 'off'}" for title in COLUMNS for on in ONS))
+        planning = max(planning, *(run["dovetail_ms"] for c in compared for on in ONS for run in c["runs"][on]))
         words = f"`{found['options']['setting']}`: it changes {len(compared)} of {found['planned']} plans. "
         parts.append(words + _made(found) + markdown_table(header, rows))
+    parts.append(f"Dovetail took at most {planning:,.0f} ms to plan one of these runs.\n")
     return "\n".join(parts)
 
 
@@ -270,21 +276,7 @@ def _lines(command: str, part: str) -> str:
     except FileNotFoundError:
         return f"Not measured yet: `python -m dovetail_bench.{command.split('-')[0]}`.\n"
     lines = found[part]
-    return _made(found) + markdown_table(list(lines[0]), [[_number(v) for v in line.values()] for line in lines])
-
-
-def targets() -> str:
-    """Every target of every results file, hit or missed."""
-    rows = [
-        (of, _of(target), target["target"], _number(target["measured"]), "hit" if target["hit"] else "**missed**")
-        for of, target in data.targets()
-    ]
-    return markdown_table(("benchmark", "of", "target", "measured", ""), rows)
-
-
-def _of(target: Mapping[str, Any]) -> str:
-    """The mode or engine that a target is about; empty if the results do not name one."""
-    return str(target.get("mode") or target.get("engine") or "")
+    return _made(found) + markdown_table(list(lines[0]), [[number(v) for v in line.values()] for line in lines])
 
 
 def sources() -> str:
@@ -310,7 +302,12 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "setting-gains": setting_gains,
     "random-orders": random_orders,
     "sketches": sketches,
-    "targets": targets,
+    "learning": history.learning,
+    "repeated-runs": history.repeated_runs,
+    "changing-constants": history.changing_constants,
+    "false-statistics": history.false_statistics,
+    "run-time-orders": history.run_time_orders,
+    "targets": figures_targets.summary,
     "sources": sources,
 }
 
@@ -328,11 +325,8 @@ def stale() -> dict[Path, str]:
     """Files that differ from what the results say, each with the right text."""
     made = {page: filled(page.read_text(encoding="utf-8")) for page in PAGES if page.is_file()}
     made[PICTURE] = bars(data.times("tpcds", 10).results, (SPARK, DOVETAIL_BARE))
+    made[figures_targets.FILE] = figures_targets.page()
     return {p: text for p, text in made.items() if not p.is_file() or p.read_text(encoding="utf-8") != text}
-
-
-def _number(value: object) -> str:
-    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -117,6 +117,11 @@ def queries_of(name: str) -> tuple[str, ...]:
     return tuple(load(f"real_data-{name}")["best"])
 
 
+def command(name: str) -> str:
+    """The command that made the results of this name."""
+    return str(load(name)["command"])
+
+
 def targets() -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Every target of the newest file of each benchmark, without those of engines that a later file measures again."""
     again = {

@@ -1,7 +1,8 @@
 """Results as one Markdown page and one JSON file, with what a reader needs to judge them: machine, versions, commit.
 
 Every command of the package ends here. `parse` refuses to measure a tree that differs from its commit, unless `--dirty`
-is given. Nobody edits a page by hand: a mistake in a page is corrected in the command, which then measures again.
+is given. Nobody edits a page by hand: a mistake in a page is corrected in the command, which then measures again, or
+`again` makes the page from the runs.
 """
 
 from __future__ import annotations
