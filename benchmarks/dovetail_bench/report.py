@@ -1,7 +1,8 @@
 """Results as one Markdown page and one JSON file, with what a reader needs to judge them: machine, versions, commit.
 
 Every command of the package ends here. `parse` refuses to measure a tree that differs from its commit, unless `--dirty`
-is given. Nobody edits a page by hand: a mistake in a page is corrected in the command, which then measures again.
+is given. Nobody edits a page by hand: a mistake in a page is corrected in the command, which then measures again, or
+`again` makes the page from the runs.
 """
 
 from __future__ import annotations
@@ -81,20 +82,26 @@ class Page:
 
     def write(self, options: argparse.Namespace, data: Mapping[str, Any]) -> None:
         """Prints the page, and writes it and its data as `<date>-<command>[-<data>][-sf<scale>]`."""
-        environment = machine()
-        if commit.state().dirty:
-            self._parts.insert(1, DIRTY)
         chosen = {k: v for k, v in vars(options).items() if k not in PLACES and v not in (None, [], False)}
-        self.text(f"Made by `python -m dovetail_bench.{self.name}`; {_pairs(chosen)}.")
-        self.text(f"Machine: {_pairs(environment)}.")
-        page = "\n\n".join(self._parts) + "\n"
-        print(page)
         options.results.mkdir(parents=True, exist_ok=True)
         suffix = self._suffix + (f"-sf{options.scale:g}" if "scale" in options else "")
-        target: Path = options.results / f"{datetime.date.today():%Y-%m-%d}-{self.name}{suffix}.md"
-        target.write_text(page, encoding="utf-8")
-        body = {"command": self.name, "options": chosen, "environment": environment, **data}
-        target.with_suffix(".json").write_text(json.dumps(body, indent=1, default=str) + "\n", encoding="utf-8")
+        target: Path = options.results / f"{datetime.date.today():%Y-%m-%d}-{self.name}{suffix}.json"
+        self._put(target, {"command": self.name, "options": chosen, "environment": machine(), **data})
+
+    def write_again(self, file: Path, body: Mapping[str, Any]) -> None:
+        """Writes a page that was made again from the JSON file of a measurement; `body` is its new content."""
+        self.text("This page was made again from the runs in its JSON file, by later code.")
+        self._put(file, body)
+
+    def _put(self, file: Path, body: Mapping[str, Any]) -> None:
+        if commit.is_dirty(body["environment"]["commit"]):
+            self._parts.insert(1, DIRTY)
+        self.text(f"Made by `python -m dovetail_bench.{self.name}`; {_pairs(body['options'])}.")
+        self.text(f"Machine: {_pairs(body['environment'])}.")
+        page = "\n\n".join(self._parts) + "\n"
+        print(page)
+        file.with_suffix(".md").write_text(page, encoding="utf-8")
+        file.write_text(json.dumps(body, indent=1, default=str) + "\n", encoding="utf-8")
 
 
 def machine() -> dict[str, str]:

@@ -38,8 +38,7 @@ CHUNK = 1 << 22
 CACHES = (
     "Caches: Dovetail's own (footers, rows read) are emptied before every run, in every mode. The files of a query's "
     "tables are read before each round of it, so that the system has them in memory for every mode, as far as it has "
-    "memory. Spark's caches of compiled code and of file listings stay: going first pays for them, and every mode goes "
-    "first equally often."
+    "memory. Spark's caches of compiled code and of file listings stay: going first pays for them."
 )
 
 

@@ -67,6 +67,11 @@ def passed(results: Results, verdicts: Sequence[Verdict]) -> bool:
     return ran and all(verdict.verdict in PASSED for verdict in verdicts)
 
 
+def page(suite: str, scale: float) -> report.Page:
+    """The empty page of a suite at a scale."""
+    return report.Page("times", f"Times, {suite}, scale {scale:g}", data=suite)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command line; returns the exit code."""
     lines = (__doc__ or "").splitlines()
@@ -74,11 +79,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     join_rows.add_options(parser)
     options = report.parse(parser, arguments)
     body, verdicts = run(options)
-    page = report.Page("times", f"Times, {options.suite}, scale {options.scale:g}", data=options.suite)
-    write_page(page, body, [asdict(verdict) for verdict in verdicts])
+    written = page(options.suite, options.scale)
+    write_page(written, body, [asdict(verdict) for verdict in verdicts])
     results = read(body)
     found = targets(results)
-    page.write(options, {"targets": found, **body, "answers": [asdict(verdict) for verdict in verdicts]})
+    written.write(options, {"targets": found, **body, "answers": [asdict(verdict) for verdict in verdicts]})
     missed = options.gate and not all(target["hit"] for target in found)
     return 1 if missed or not passed(results, verdicts) else 0
 

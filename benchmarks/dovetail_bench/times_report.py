@@ -5,6 +5,7 @@ All tables are made from the JSON of the results, so that `figures` shows the sa
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from statistics import median
@@ -13,7 +14,7 @@ from typing import Any
 from dovetail_bench import report
 from dovetail_bench.join_rows_report import MILLISECONDS, Results, answers_differing, failures, slower, totals
 from dovetail_bench.metrics import Profile
-from dovetail_bench.rounds import CACHES
+from dovetail_bench.rounds import CACHES, LEAST_ROUNDS
 from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO, Mode
 
 MODES = (SPARK, SPARK_CBO, DOVETAIL, DOVETAIL_BARE)
@@ -26,6 +27,9 @@ MAX_SHUFFLED = 0.8
 SLOWER = 1.10
 SLOWER_SECONDS = 0.5
 
+# Most queries that are named because their number of runs is not that of the others.
+MOST_NAMED = 3
+
 # Counts of two runs of one plan may differ by up to this factor, because a LIMIT may end them at different rows.
 SAME_COUNT = 1.01
 
@@ -35,7 +39,12 @@ _COUNTERS = {f.name for f in fields(Profile)}
 
 
 def read(body: Mapping[str, Any], modes: tuple[Mode, ...] = MODES) -> Results:
-    """Results from the JSON of a file, with the runs that count. In files without rounds, all runs count."""
+    """Results from the JSON of a file, with the runs that count. In files without rounds, all runs count.
+
+    Args:
+        body: The JSON of `times` or `join_rows`.
+        modes: The modes that ran, plain Spark first.
+    """
     measured = {
         query: {
             mode: [_profile(run) for run in runs if run.get("counted", True)]
@@ -48,12 +57,35 @@ def read(body: Mapping[str, Any], modes: tuple[Mode, ...] = MODES) -> Results:
         query: {mode: plans[runs[-1]["plan"]] for mode, runs in body["runs"][query].items()}
         for query, plans in body.get("plans", {}).items()
     }
-    seconds = float(body.get("analyze seconds", 0.0))
-    return Results(modes, measured, body["failures"], seconds, 0.0, body.get("equal plans", {}), operators)
+    analyze, collect = (float(body.get(f"{what} seconds", 0.0)) for what in ("analyze", "collect"))
+    return Results(modes, measured, body["failures"], analyze, collect, body.get("equal plans", {}), operators)
 
 
 def _profile(run: Mapping[str, Any]) -> Profile:
     return Profile(**{key: value for key, value in run.items() if key in _COUNTERS})
+
+
+def number_of_runs(results: Results) -> str:
+    """Number of runs of each query and mode that count, in words: "1 (q3: 2)" or "3 to 4"."""
+    numbers = {query: _least_runs(results, query) for query in results.complete}
+    [(usual, _)] = Counter(numbers.values()).most_common(1)
+    others = {query: number for query, number in numbers.items() if number != usual}
+    if len(others) > MOST_NAMED:
+        return f"{min(numbers.values())} to {max(numbers.values())}"
+    return f"{usual} ({', '.join(f'{query}: {number}' for query, number in others.items())})" if others else f"{usual}"
+
+
+def _least_runs(results: Results, query: str) -> int:
+    return min(len(results.runs(query, mode)) for mode in results.modes)
+
+
+def stopped_early(results: Results) -> list[str]:
+    """Queries that a stopped run timed in too few rounds. Queries of which all plans are equal need no more rounds."""
+    return [
+        query
+        for query in results.complete
+        if len(results.equal.get(query, ())) < len(results.modes) - 1 and _least_runs(results, query) < LEAST_ROUNDS
+    ]
 
 
 def targets(results: Results) -> list[dict[str, Any]]:
@@ -137,9 +169,7 @@ def write_page(page: report.Page, body: Mapping[str, Any], verdicts: Sequence[Ma
     )
     page.text(
         "Round 0 plans every query once in every mode, then runs it and compares the plans executed. Where a mode's "
-        "plan is plain Spark's, it counts as plain Spark's time and Dovetail's own planning. The others are timed in "
-        "rounds in which each goes first equally often. Seconds are medians over the rounds; ranges are the shortest "
-        "and the longest run."
+        "plan is plain Spark's, it counts as plain Spark's time and Dovetail's own planning. " + _rounds(results)
     )
     page.text(CACHES)
     unbalanced = body["not balanced"]
@@ -157,6 +187,21 @@ def write_page(page: report.Page, body: Mapping[str, Any], verdicts: Sequence[Ma
     page.table("These answers compared row by row in a separate run", verdicts)
     page.table("Failures", failures(results))
     page.table("All queries", [_line(results, query) for query in results.complete])
+
+
+def _rounds(results: Results) -> str:
+    """What the seconds are, in sentences: medians over rounds or, of a run that was stopped, single runs."""
+    few = stopped_early(results)
+    if not few:
+        return (
+            "The others are timed in rounds in which each goes first equally often. Seconds are medians over the "
+            "rounds; ranges are the shortest and the longest run."
+        )
+    return (
+        f"**The run was stopped before its rounds were complete:** {len(few)} of {len(results.complete)} queries were "
+        f"not timed in {LEAST_ROUNDS} rounds. Runs of each query and mode: {number_of_runs(results)}. Seconds are "
+        "those of the single run, or the median of the runs. The mode that goes first changes from query to query."
+    )
 
 
 def _plans(results: Results, body: Mapping[str, Any], mode: Mode) -> dict[str, Any]:

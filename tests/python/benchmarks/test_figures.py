@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail_bench import figures
+from dovetail_bench import figures, figures_generated, figures_targets
 from dovetail_bench import figures_data as data
+from dovetail_bench.session import DOVETAIL
 
 pytestmark = pytest.mark.primary
 
@@ -28,8 +29,42 @@ def test_a_block_that_nobody_makes_is_an_error() -> None:
         figures.filled("<!-- figures: nonsense -->\n<!-- /figures -->")
 
 
-def test_every_miss_is_on_the_page() -> None:
-    page = (figures.ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
-    missed = [target["target"] for _, target in data.targets() if not target["hit"]]
+def test_every_target_is_listed_and_every_miss_is_on_the_page() -> None:
+    targets = [target for _, target in data.targets()]
+    missed = [figures_targets.words(target) for target in targets if not target["hit"]]
     assert missed
-    assert page.count("**missed**") == len(missed)
+    listed = figures_targets.FILE.read_text(encoding="utf-8")
+    assert listed.count("| hit |") + listed.count("**missed**") == len(targets)
+    assert listed.count("**missed**") == len(missed)
+    page = (figures.ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    on_page = page.partition("<!-- figures: targets -->")[2].partition("Missed:")[2].partition("<!-- /figures -->")[0]
+    assert [line.split(" | ")[1] for line in on_page.splitlines() if ": " in line] == missed
+
+
+def test_pages_and_reports_have_the_same_totals() -> None:
+    for suite in ("tpcds", "tpch"):
+        times = data.times(suite, 10)
+        told = {target["target"]: target["measured"] for target in data.load(f"times-{suite}-sf10")["targets"]}
+        assert told["Dovetail: time at most 0.75 of Spark"] == pytest.approx(times.share(DOVETAIL, data.SECONDS))
+
+
+def test_pages_name_the_measure_in_one_way() -> None:
+    for page in (figures.ROOT / "README.md", figures.ROOT / "docs" / "benchmarks.md"):
+        text = page.read_text(encoding="utf-8")
+        assert "rows out of joins" not in text.lower()
+        assert text.count("C_out") <= 1
+
+
+def test_generated_queries_count_once_per_line() -> None:
+    big, part, other = (
+        figures_generated.Run(spark, "shared", range(first, last), 1, 1, 1, 0)
+        for spark, first, last in (("4.1.4", 0, 10), ("4.1.4", 2, 5), ("3.5.9", 2, 5))
+    )
+    assert part.repeats(big)
+    assert not big.repeats(part)
+    assert not other.repeats(big)
+
+
+def test_a_table_of_a_page_is_read() -> None:
+    page = "## Kinds\n\n| with | queries |\n|---|---|\n| all | 1,200 |\n\n## Next\n\n| a |\n|---|\n| b |\n"
+    assert figures_generated._table(page, "Kinds") == [{"with": "all", "queries": "1,200"}]

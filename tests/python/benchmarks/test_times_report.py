@@ -10,7 +10,7 @@ from dovetail_bench.queries import Query
 from dovetail_bench.report import Page
 from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO, Mode
 from dovetail_bench.times import passed, seen_once
-from dovetail_bench.times_report import late, read, targets, write_page
+from dovetail_bench.times_report import late, number_of_runs, read, stopped_early, targets, write_page
 from dovetail_bench.verdict import DIFFERENT, FAILED, SAME, TIE_ORDER, Verdict
 
 
@@ -29,6 +29,13 @@ def _run(seconds: float, rows: int = 100, shuffled: int = 1 << 20, counted: bool
         "plan": "p",
         "counted": counted,
     }
+
+
+def _rounds(runs: dict[str, int]) -> dict[str, Any]:
+    """Results of queries that ran so often in each mode; all plans differ."""
+    modes = (SPARK, SPARK_CBO, DOVETAIL, DOVETAIL_BARE)
+    found = {query: {mode.name: [_run(1.0)] * number for mode in modes} for query, number in runs.items()}
+    return {"failures": {}, "runs": found, "equal plans": {}, "not balanced": []}
 
 
 def _body(ours: list[Any], equal: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -97,6 +104,33 @@ def test_the_page_names_answers_that_differ_in_any_run() -> None:
     assert "| q | Dovetail | " in text.split("## Answers whose digest")[1]
     assert "| q | tie: limit |" in text
     assert "| Spark CBO | 1 | 0 | none |" in text
+
+
+@pytest.mark.parametrize(
+    ("runs", "words", "few"),
+    [
+        ({"a": 1, "b": 1}, "1", ["a", "b"]),
+        ({"a": 1, "b": 1, "c": 2}, "1 (c: 2)", ["a", "b", "c"]),
+        ({"a": 4, "b": 4}, "4", []),
+        ({**dict.fromkeys("abcd", 3), **dict.fromkeys("efgh", 4)}, "3 to 4", []),
+    ],
+)
+def test_the_page_of_a_stopped_run_says_so(runs: dict[str, int], words: str, few: list[str]) -> None:
+    body = _rounds(runs)
+    results = read(body)
+    assert number_of_runs(results) == words
+    assert stopped_early(results) == few
+    page = Page("times", "Title")
+    write_page(page, body, [])
+    text = "\n".join(page._parts)
+    assert ("The run was stopped before its rounds were complete" in text) == bool(few)
+    assert (f"Runs of each query and mode: {words}." in text) == bool(few)
+    assert ("each goes first equally often" in text) == (not few)
+
+
+def test_queries_whose_plans_are_all_equal_need_one_run() -> None:
+    body = _rounds({"a": 1}) | {"equal plans": {"a": [SPARK_CBO.name, DOVETAIL.name, DOVETAIL_BARE.name]}}
+    assert stopped_early(read(body)) == []
 
 
 @pytest.mark.parametrize(
