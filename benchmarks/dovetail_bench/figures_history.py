@@ -102,7 +102,7 @@ def changing_constants() -> str:
 
 
 def _learned(instance: Mapping[str, Any]) -> float:
-    return over_best(instance["learned"], instance["best"])
+    return float(over_best(instance["learned"], instance["best"]))
 
 
 def false_statistics() -> str:
@@ -111,7 +111,7 @@ def false_statistics() -> str:
     runs = found["runs"]
 
     def total(way: str, what: str) -> float:
-        return sum(median(run[what] for run in query["runs"][way]) for query in runs)
+        return float(sum(median(run[what] for run in query["runs"][way]) for query in runs))
 
     true_seconds = total(WAYS[0].name, "seconds")
     rows = [
