@@ -24,11 +24,32 @@ class GroupTotalsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     near(counts.between(40.0, Infinite, lowIncluded = false), math.pow(0.75, 40.0), 1e-4)
   }
 
-  test("counts of a column with NULLs may be zero") {
+  test("counts of a column with NULLs may be zero: between NULLs of single rows and NULLs of whole groups") {
     val counts = new GroupTotals(rows = 40000.0, groups = 10000.0).count(nonNull = 0.5)
-    // P(no value) = sum over n of (1/4)(3/4)^(n-1) (1/2)^n = (1/8) / (1 - 3/8)
-    near(counts.equalTo(0.0), 0.2, 1e-9)
+    // single rows: the sum over n of (1/4)(3/4)^(n-1) (1/2)^n = (1/8) / (1 - 3/8) = 0.2; whole groups: all could be NULL
+    near(counts.equalTo(0.0), math.sqrt(0.2 * 1.0), 1e-9)
     near(counts.between(0.0, Infinite), 1.0, 1e-9)
+    // rows of an outer join without a partner: a tenth of the groups, one row each
+    val padded = new GroupTotals(rows = 1e7, groups = 1e6).count(nonNull = 1.0 - 1e5 / 1e7)
+    assert(padded.equalTo(0.0) > 0.005 && padded.equalTo(0.0) < 0.1, padded.equalTo(0.0))
+  }
+
+  test("all groups are known") {
+    val counts = new GroupTotals(rows = 60.0, groups = 3.0, Vector(30.0, 20.0, 10.0)).count(nonNull = 1.0)
+    near(counts.between(20.0, Infinite), 2.0 / 3.0, 1e-9)
+    near(counts.between(15.0, Infinite), 2.0 / 3.0, 1e-9)
+  }
+
+  test("groups of frequent values have their own sizes") {
+    val sizes  = Vector(50000.0, 20000.0, 300.0)
+    val totals = new GroupTotals(rows = 100300.0, groups = 10003.0, sizes)
+    val counts = totals.count(nonNull = 1.0)
+    near(counts.between(1000.0, Infinite) * 10003.0, 2.0, 0.1)
+    near(counts.between(200.0, Infinite) * 10003.0, 3.0, 0.5)
+    // the other groups have three rows
+    near(counts.between(1.0, Infinite, lowIncluded = false), 2.0 / 3.0, 1e-3)
+    // sums beyond four standard deviations are in one bucket: the third one is not told apart
+    near(totals.sum(column).get.between(500000.0, Infinite) * 10003.0, 2.0, 1.5)
   }
 
   test("counts of a key that looks unique: few groups have a second row, but some") {
@@ -67,8 +88,17 @@ class GroupTotalsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
       }
 
     compare("sum", totals.sum(column), groups.map(_.sum), error = 0.16)
-    compare("largest value", totals.largest(column), groups.map(_.max), error = 0.03)
-    compare("smallest value", totals.smallest(column), groups.map(_.min), error = 0.03)
+    test(s"largest and smallest values of groups of $mean rows: between independent values and values that are alike") {
+      for (
+        (found, values) <-
+          Seq(totals.largest(column) -> groups.map(_.max), totals.smallest(column) -> groups.map(_.min));
+        limit <- Seq(10.0, 25.0, 50.0, 75.0, 90.0)
+      ) {
+        val ends  = Seq(values.count(_ <= limit).toDouble / values.size, limit / 100.0)
+        val share = found.get.between(Double.NegativeInfinity, limit)
+        assert(share >= ends.min - 0.03 && share <= ends.max + 0.03, s"$share of $limit, $ends")
+      }
+    }
     // groups are alike within in part, so averages are spread wider than those of independent rows
     compare("average", totals.average(column), groups.map(g => g.sum / g.size), error = 0.3)
   }
@@ -90,8 +120,21 @@ class GroupTotalsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     near(totals.sum(two).get.between(0.0, 20.0), 0.63, 0.1)
   }
 
+  test("estimates beyond all measure, and values that are no numbers") {
+    for (rows <- Seq(1e15, 1e17, 1e24, 1e30); groups <- Seq(1.0, 1000.0)) {
+      val totals = new GroupTotals(rows, groups)
+      val every  = Seq(totals.count(1.0), totals.count(0.0), totals.count(0.5)) ++
+        Seq(totals.sum(column), totals.largest(column), totals.smallest(column), totals.average(column)).flatten
+      every.foreach(h => near(h.between(Double.NegativeInfinity, Infinite), 1.0, 1e-6))
+    }
+    val values = Vector(1.0, 2.0, Infinite, Double.NaN).map(v => FrequentValue(v.hashCode.toLong, Some(v), 0.25))
+    val listed = ColumnProfile(frequent = Some(Frequencies(values, complete = true)))
+    assert(new GroupTotals(1000.0, 100.0).largest(listed).forall(_.max <= 2.0))
+  }
+
   test("nothing is said about columns without a range, or with one too large to square") {
     val totals = new GroupTotals(1000.0, 100.0)
+    assert(totals.sum(ColumnProfile(min = Some(-Double.MaxValue), max = Some(Double.MaxValue))).isEmpty)
     assert(totals.sum(ColumnProfile()).isEmpty)
     assert(totals.sum(ColumnProfile(min = Some(0.0), max = Some(1e300))).isEmpty)
   }
@@ -100,16 +143,19 @@ class GroupTotalsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   private val sized  = Gen.oneOf(Gen.choose(0.0, 10.0), Gen.choose(0.0, 1e12))
 
   test("any input gives a distribution: shares between 0 and 1 that add up, whatever the threshold") {
-    forAll(number, number, sized, sized, Gen.choose(0.0, 1.0), number) { (a, b, rows, groups, share, at) =>
-      val totals     = new GroupTotals(rows, groups)
-      val c          = ColumnProfile(min = Some(a min b), max = Some(a max b), nulls = Some(1.0 - share))
-      val histograms = Seq(totals.sum(c), totals.average(c), totals.largest(c), totals.smallest(c)).flatten
-      assert(histograms.size == 4)
-      (totals.count(share) +: histograms).foreach { h =>
-        val (below, above) = (h.between(Double.NegativeInfinity, at), h.between(at, Infinite, lowIncluded = false))
-        assert(below >= 0.0 && above >= 0.0 && below <= 1.0 && above <= 1.0, s"$below + $above of $h")
-        assert(math.abs(h.between(Double.NegativeInfinity, Infinite) - 1.0) < 1e-6)
-      }
+    val heavy = Gen.listOf(sized).map(_.toVector)
+    forAll(Gen.zip(number, number), sized, sized, Gen.choose(0.0, 1.0), number, heavy) {
+      (ends, rows, groups, share, at, n) =>
+        val (a, b)     = ends
+        val totals     = new GroupTotals(rows, groups, n)
+        val c          = ColumnProfile(min = Some(a min b), max = Some(a max b), nulls = Some(1.0 - share))
+        val histograms = Seq(totals.sum(c), totals.average(c), totals.largest(c), totals.smallest(c)).flatten
+        assert(histograms.size == 4)
+        (totals.count(share) +: histograms).foreach { h =>
+          val (below, above) = (h.between(Double.NegativeInfinity, at), h.between(at, Infinite, lowIncluded = false))
+          assert(below >= 0.0 && above >= 0.0 && below <= 1.0 && above <= 1.0, s"$below + $above of $h")
+          assert(math.abs(h.between(Double.NegativeInfinity, Infinite) - 1.0) < 1e-6)
+        }
     }
   }
 }

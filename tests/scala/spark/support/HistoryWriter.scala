@@ -14,6 +14,9 @@ import org.apache.spark.sql.dovetail.store.StoreFiles
 object HistoryWriter {
   private val Keys = 10
 
+  /** Milliseconds between two writes: about as long as a write takes. */
+  private val Rest = 20L
+
   def history(directory: String): History = new History(new StoreFiles(new Path(directory), new Configuration()))
 
   private def entry(key: String, i: Int): HistoryEntry = {
@@ -34,6 +37,10 @@ object HistoryWriter {
 
   def main(arguments: Array[String]): Unit = {
     val mine = history(arguments(0))
-    Iterator.from(1).foreach(i => record(mine, s"${arguments(1)}-${i % Keys}", i))
+    Iterator.from(1).foreach { i =>
+      record(mine, s"${arguments(1)}-${i % Keys}", i)
+      // a writer that never rests keeps the lock from others until they write without it
+      Thread.sleep(Rest)
+    }
   }
 }

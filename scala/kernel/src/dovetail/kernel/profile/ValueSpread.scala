@@ -52,19 +52,23 @@ final private[profile] class ValueSpread private (cells: Vector[Bucket]) {
 private[profile] object ValueSpread {
 
   /** None if nothing is known about the range of the values, or if their squares are too large for a Double. */
-  def of(c: ColumnProfile): Option[ValueSpread] =
-    cells(c).filter(cells => cells.head.low >= -Largest && cells.last.high <= Largest).map { cells =>
-      val all = cells.iterator.map(_.weight).sum
-      new ValueSpread(cells.map(b => b.copy(weight = b.weight / all)))
-    }
+  def of(c: ColumnProfile): Option[ValueSpread] = cells(c).map { cells =>
+    val all = cells.iterator.map(_.weight).sum
+    new ValueSpread(cells.map(b => b.copy(weight = b.weight / all)))
+  }
 
-  private def cells(c: ColumnProfile): Option[Vector[Bucket]] =
-    c.frequent.filter(f => f.onLine && f.total > 0.0).map(values).orElse(c.histogram.map(_.buckets)).orElse(
-      for (low <- c.min; high <- c.max) yield slices(low, high, c)
-    )
+  private def cells(c: ColumnProfile): Option[Vector[Bucket]] = {
+    def possible(low: Double, high: Double) = low >= -Largest && high <= Largest
+    c.frequent.filter(_.onLine).map(values).filter(b => b.nonEmpty && possible(b.head.low, b.last.high))
+      .orElse(c.histogram.filter(h => possible(h.min, h.max)).map(_.buckets))
+      .orElse(for (low <- c.min; high <- c.max if possible(low, high)) yield slices(low, high, c))
+      .filter(_.nonEmpty)
+  }
 
   private def values(f: Frequencies): Vector[Bucket] =
-    f.values.flatMap(v => v.number.filter(_ => v.share > 0.0).map(n => Bucket(n, n, 1.0, v.share))).sortBy(_.low)
+    f.values.flatMap(v =>
+      v.number.filter(n => v.share > 0.0 && !n.isNaN && !n.isInfinite).map(n => Bucket(n, n, 1.0, v.share))
+    ).sortBy(_.low)
 
   /** Cuts the range into slices of one width; small values count more if the column repeats them, as in any range. */
   private def slices(low: Double, high: Double, c: ColumnProfile): Vector[Bucket] =

@@ -31,7 +31,10 @@ final class TaskMemory(context: SparkContext, conf: SQLConf) {
    * @param joins number of joins that may be in one task, which keeps the tables of all of them until it ends
    */
   def hashTable(joins: Int = 1): HashTable = HashTable(
-    pool * (1.0 - cluster.get(MEMORY_STORAGE_FRACTION)) / tasks / 2.0 / math.max(TablesOfTask, joins.toDouble)
+    pool * (1.0 - cluster.get(MEMORY_STORAGE_FRACTION)) / Executors.mostTasksOfOne(context, cluster) / 2.0 / math.max(
+      TablesOfTask,
+      joins.toDouble
+    )
   )
 
   /**
@@ -66,7 +69,7 @@ final class TaskMemory(context: SparkContext, conf: SQLConf) {
   private def heap: Double =
     if (context.isLocal) Runtime.getRuntime.maxMemory.toDouble else context.executorMemory * MiB
 
-  private def tasks: Int        = Executors.mostTasksOfOne(context, cluster)
+  private def tasks: Int        = Executors.tasksOfOne(context, cluster)
   private def taskInput: Double = conf.getConf(SQLConf.ADVISORY_PARTITION_SIZE_IN_BYTES).toDouble
 }
 

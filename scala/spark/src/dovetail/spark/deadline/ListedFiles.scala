@@ -23,7 +23,7 @@ object ListedFiles {
 
   /** The files of the partitions that pass the filters. */
   def apply(index: FileIndex, partitionFilters: Seq[Expression]): Option[Seq[PartitionDirectory]] = index match {
-    case _: PartitioningAwareFileIndex => Some(index.listFiles(partitionFilters, Nil))
+    case _: PartitioningAwareFileIndex => Some(SharedFileIndex.source(index).listFiles(partitionFilters, Nil))
     case _                             =>
       val listing = Listing(index, partitionFilters)
       listing.kept.orElse(aside(index)(once(listing, index, partitionFilters)))

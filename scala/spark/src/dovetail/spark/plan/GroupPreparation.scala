@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs}
 import org.apache.spark.sql.dovetail.history.{HistoryForms, KnownGroup, KnownRuns}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
-import org.apache.spark.sql.dovetail.report.LazyValue
+import org.apache.spark.sql.dovetail.report.{LazyValue, Trace}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.{GroupForm, Steering}
 import org.apache.spark.sql.internal.SQLConf
@@ -84,7 +84,7 @@ final class GroupPreparation(
       leaves,
       predicates,
       graph,
-      runs(graph, group.leaves, reduced, forms.value),
+      Trace.timed("history")(runs(graph, group.leaves, reduced, forms.value)),
       forms,
       planner.broadcastMemory
     )

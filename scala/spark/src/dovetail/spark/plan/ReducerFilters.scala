@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate
 import org.apache.spark.sql.catalyst.optimizer.{ColumnPruning, NormalizeFloatingNumbers}
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.deadline.SharedFileIndex
 import org.apache.spark.sql.dovetail.group.{JoinGroup, SubqueryCopies}
 import org.apache.spark.sql.dovetail.leaf.{FailingScan, LeafNames}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
@@ -130,7 +131,7 @@ object ReducerFilters {
     1.0 + bytes / math.max(1.0, size)
   }.sum
 
-  private def listed(index: FileIndex): Int = index match {
+  private def listed(index: FileIndex): Int = SharedFileIndex.source(index) match {
     case files: PartitioningAwareFileIndex => files.allFiles().size
     case chosen                            => chosen.inputFiles.length
   }

@@ -48,7 +48,7 @@ object Trace {
 
   /** Phases of the rule, in order. `total` includes the time outside of the other phases. */
   val Phases: Vector[String] =
-    Vector("prepare", "footers", "extract", "estimate", "search", "rebuild", "publish", "total")
+    Vector("prepare", "footers", "extract", "history", "estimate", "search", "rebuild", "publish", "total")
 
   private val scope = new ThreadScope[Trace]
 

@@ -9,6 +9,7 @@ import dovetail.kernel.profile.Assumptions
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable}
 import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.deadline.SharedFileIndex
 import org.apache.spark.sql.dovetail.leaf.{ColumnarFormat, LeafNames, MalformedRecords}
 import org.apache.spark.sql.execution.datasources.{
   CatalogFileIndex,
@@ -133,7 +134,7 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
     })
 
   private def sizeOf(r: LogicalRelation): Option[DataSize] = r.relation match {
-    case f: HadoopFsRelation => f.location match {
+    case f: HadoopFsRelation => SharedFileIndex.source(f.location) match {
         // an index of a catalog only has the names of partitions, which say nothing about the files
         case listed: PartitioningAwareFileIndex if ColumnarFormat(f) =>
           Some(DataSize(listed.sizeInBytes, EmptyFileBytes * listed.allFiles().size, ofFiles = true))

@@ -3,11 +3,12 @@ package org.apache.spark.sql.dovetail.stats
 import dovetail.kernel.profile.{ColumnProfile, GroupTotals, Histogram, RelationProfile}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
-import org.apache.spark.sql.dovetail.predicates.{Conditions, DistinctValues}
+import org.apache.spark.sql.dovetail.predicates.Conditions
 
 /**
  * Distributions of the aggregate functions of a GROUP BY, for HAVING and for joins above it. A function has one if its
- * argument is a column whose range is known, and if the distinct values of all grouping keys are known.
+ * argument is a column whose range is known, and if the number of groups rests on a count. The NDVs of several keys that
+ * depend on each other say little about how many groups there are.
  */
 private[stats] object GroupValues {
 
@@ -23,9 +24,9 @@ private[stats] object GroupValues {
       outputs: Seq[NamedExpression],
       grouped: RelationProfile
   ): RelationProfile =
-    if (keys.exists(k => k.references.nonEmpty && DistinctValues(k, child.column).isEmpty)) grouped
+    if (!GroupedRows.isCounted(keys, child)) grouped
     else {
-      val totals = new GroupTotals(child.rows.value, grouped.rows.value)
+      val totals = new GroupTotals(child.rows.value, grouped.rows.value, frequent(keys, child))
       val known  = outputs.flatMap {
         case a: Alias => a.child match {
             case e: AggregateExpression if e.filter.isEmpty => distribution(e, child, totals).map(a.exprId.id -> _)
@@ -36,6 +37,15 @@ private[stats] object GroupValues {
       grouped.copy(columns = known.foldLeft(grouped.columns) { case (columns, (id, h)) =>
         columns.updated(id, grouped.column(id).copy(histogram = Some(h)))
       })
+    }
+
+  /** Rows of the groups of the most frequent values, if the only key is a column whose frequencies were counted. */
+  private def frequent(keys: Seq[Expression], child: RelationProfile): Vector[Double] =
+    keys.filter(_.references.nonEmpty).map(new Conditions().column(_)) match {
+      case Seq(Some(id)) =>
+        val c = child.column(id)
+        c.frequent.toVector.flatMap(_.values.map(_.share * c.nonNull * child.rows.value))
+      case _ => Vector.empty
     }
 
   private def distribution(e: AggregateExpression, child: RelationProfile, totals: GroupTotals): Option[Histogram] = {

@@ -38,6 +38,13 @@ private[stats] object GroupedRows {
   def knownDistinct(e: Expression, child: RelationProfile): Option[Double] =
     DistinctValues(e, child.column).map(math.min(_, child.rows.value))
 
+  /** Whether the number of groups rests on a count: of a single key, or of the keys together. */
+  def isCounted(keys: Seq[Expression], child: RelationProfile): Boolean = keys.filter(_.references.nonEmpty) match {
+    case Seq()  => true
+    case Seq(e) => knownDistinct(e, child).isDefined
+    case _      => counted(keys.flatMap(new Conditions().column(_)), child).isDefined
+  }
+
   private def distinct(e: Expression, child: RelationProfile): Double =
     if (e.references.isEmpty) 1.0
     else knownDistinct(e, child).getOrElse(math.max(1.0, child.rows.value * Assumptions.GroupingFraction))

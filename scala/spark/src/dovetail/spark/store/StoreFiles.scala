@@ -10,6 +10,7 @@ import scala.util.control.NonFatal
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
 import org.apache.spark.sql.dovetail.base.ErrorCondition.StoreNotWritable
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 
 /**
  * The store's directory, on any file system that Hadoop supports. Files are replaced atomically.
@@ -150,7 +151,7 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
       fs.listStatus(directory).filter(s =>
         s.getPath.getName.endsWith(Temporary) && s.getModificationTime < before
       ).foreach(s => fs.delete(s.getPath, false))
-    } catch { case _: IOException => () }
+    } catch { case Survivable(_) => () }
 
   private def temporary(name: String): Path = new Path(directory, s".$name.${UUID.randomUUID()}$Temporary")
 }

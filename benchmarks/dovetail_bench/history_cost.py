@@ -1,0 +1,160 @@
+"""What the history costs: its look-up while a query is planned, and the thread that records runs.
+
+    python -m dovetail_bench.history_cost --suite tpcds --rounds 2
+
+Nothing is analyzed. A first round without history warms up the JVM. Then every query runs once per round with history.
+After each run, the query is planned once more, and explain says how long the look-up took. The CPU time of the
+history's thread is read before and after all rounds. Exit code 1 if a query fails, with --gate also if a target is
+missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import dovetail
+from dovetail import _sql
+from dovetail_bench import report
+from dovetail_bench.cpu import NANOSECONDS
+from dovetail_bench.join_rows import add_options
+from dovetail_bench.metrics import profile, reason
+from dovetail_bench.progress import say
+from dovetail_bench.session import DOVETAIL_BARE, HISTORY, suite_bench
+
+# Largest median of the look-up, in ms.
+MAX_LOOKUP_MS = 1.0
+
+# Largest share of the time of all queries that the history's thread computes.
+MAX_SHARE = 0.01
+
+# Name of the history's thread.
+THREAD = "dovetail-history"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a query with history.
+
+    Attributes:
+        query: Name of the query.
+        seconds: Time of the query.
+        planning_ms: Time of the rule that orders joins, when the query was planned again.
+        lookup_ms: The part of it that looks into the history.
+    """
+
+    query: str
+    seconds: float
+    planning_ms: float
+    lookup_ms: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """All runs, and the CPU seconds that the history's thread took for them."""
+
+    runs: list[Run]
+    thread_seconds: float
+    failures: dict[str, str]
+
+    @property
+    def seconds(self) -> float:
+        """Time of all queries."""
+        return sum(run.seconds for run in self.runs)
+
+
+def run(options: argparse.Namespace) -> Found:
+    """Runs all queries in all rounds."""
+    failures: dict[str, str] = {}
+    runs: list[Run] = []
+    before = 0.0
+    with suite_bench(options, DOVETAIL_BARE) as (session, _, queries):
+        for number in range(options.rounds + 1):
+            session.spark.conf.set(HISTORY, "true" if number else "false")
+            if number == 1:
+                before = history_thread_seconds(session.spark)
+            for query in queries:
+                if query.name in failures:
+                    continue
+                try:
+                    seconds = profile(session.spark, query.text).seconds
+                    if number:
+                        # the history has the run now
+                        _sql.function_rows(session.spark, "dovetail_history")
+                        phases = dovetail.explain(query.text, session.spark).to_dict()["planning_ms"]
+                        runs.append(Run(query.name, seconds, phases["total"], phases["history"]))
+                except Exception as failed:  # an error of Spark is a finding about this query and ends no run
+                    failures[query.name] = reason(failed)
+            say(f"round {number} of {options.rounds}: {sum(r.seconds for r in runs):.1f} s with history so far")
+        spent = history_thread_seconds(session.spark) - before
+    return Found([r for r in runs if r.query not in failures], spent, failures)
+
+
+def history_thread_seconds(spark: SparkSession) -> float:
+    """CPU seconds that the history's thread has used since the JVM started; 0 if there is none yet."""
+    threads = spark._jvm.java.lang.management.ManagementFactory.getThreadMXBean()  # type: ignore[union-attr]
+    total = 0.0
+    for identity in threads.getAllThreadIds():
+        found = threads.getThreadInfo(identity)
+        if found is not None and found.getThreadName().startswith(THREAD):
+            total += max(0, threads.getThreadCpuTime(identity)) / (1000 * NANOSECONDS)
+    return total
+
+
+def targets(found: Found) -> list[dict[str, Any]]:
+    """Targets of a run, and whether each is hit."""
+    lookup = median(run.lookup_ms for run in found.runs)
+    share = found.thread_seconds / found.seconds
+    return [
+        report.target(f"median of the look-up at most {MAX_LOOKUP_MS:g} ms", lookup, lookup <= MAX_LOOKUP_MS),
+        report.target(
+            f"CPU time of the thread that records at most {MAX_SHARE:.0%} of the queries' time",
+            f"{share:.2%}",
+            share <= MAX_SHARE,
+        ),
+        report.target("queries that fail: none", ", ".join(found.failures) or "none", not found.failures),
+    ]
+
+
+def write_page(page: report.Page, found: Found, goals: Sequence[dict[str, Any]]) -> None:
+    """Fills the page."""
+    page.text(
+        f"{len(found.runs)} runs, nothing analyzed: {found.seconds:.1f} s of queries, {found.thread_seconds:.2f} s of "
+        "CPU time of the thread that records them. The look-up is a part of the planning time."
+    )
+    page.targets(goals)
+    slowest = sorted(found.runs, key=lambda run: -run.lookup_ms)[:10]
+    page.table("The ten longest look-ups", [asdict(run) for run in slowest])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The command line; returns the exit code."""
+    head = (__doc__ or "").splitlines()[0]
+    parser = argparse.ArgumentParser(prog="python -m dovetail_bench.history_cost", description=head)
+    add_options(parser)
+    parser.add_argument("--rounds", type=int, default=2, help="runs of each query with history (2)")
+    options = report.parse(parser, arguments)
+    found = run(options)
+    page = report.Page("history_cost", f"Cost of the history, {options.suite}, scale {options.scale:g}", options.suite)
+    goals = targets(found)
+    write_page(page, found, goals)
+    page.write(
+        options,
+        {
+            "targets": goals,
+            "failures": found.failures,
+            "thread_seconds": found.thread_seconds,
+            "runs": [asdict(r) for r in found.runs],
+        },
+    )
+    return 1 if found.failures or (options.gate and not all(target["hit"] for target in goals)) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
