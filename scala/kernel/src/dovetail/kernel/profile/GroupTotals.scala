@@ -39,7 +39,7 @@ final class GroupTotals(rows: Double, groups: Double, frequent: Vector[Double] =
     val any              = 1.0 - math.sqrt(sizes(none) * math.min(1.0, none * mean))
     val again            = more * nonNull / (1.0 - more * none)
     val last             = math.max(rows, 1.0)
-    val largest          = known.map(_ * nonNull).maxOption.getOrElse(0.0)
+    val largest          = known.map(_ * nonNull).foldLeft(0.0)(_ max _)
     def above(n: Double) = any * math.pow(again, n)
     val ends             = Iterator.iterate(1.0)(n => if (n < GroupTotals.SingleCounts) n + 1.0 else n * 2.0)
     val bounds           =
