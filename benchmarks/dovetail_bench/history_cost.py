@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from statistics import median
@@ -20,13 +21,13 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import dovetail
-from dovetail import _sql
+from dovetail import DovetailError, _sql
 from dovetail_bench import report
 from dovetail_bench.cpu import NANOSECONDS
 from dovetail_bench.join_rows import add_options
-from dovetail_bench.metrics import profile, reason
+from dovetail_bench.metrics import reason
 from dovetail_bench.progress import say
-from dovetail_bench.session import DOVETAIL_BARE, HISTORY, suite_bench
+from dovetail_bench.session import DOVETAIL_BARE, HISTORY, frame_of, suite_bench
 
 # Largest median of the look-up, in ms.
 MAX_LOOKUP_MS = 1.0
@@ -83,10 +84,14 @@ def run(options: argparse.Namespace) -> Found:
                 if query.name in failures:
                     continue
                 try:
-                    seconds = profile(session.spark, query.text).seconds
+                    started = time.monotonic()
+                    # not DOVETAIL PROFILE, which leaves no trace in the history
+                    frame_of(session.spark, query.text).collect()
+                    seconds = time.monotonic() - started
                     if number:
                         # the history has the run now
-                        _sql.function_rows(session.spark, "dovetail_history")
+                        if not _sql.function_rows(session.spark, "dovetail_history"):
+                            raise DovetailError("no run is in the history")
                         phases = dovetail.explain(query.text, session.spark).to_dict()["planning_ms"]
                         runs.append(Run(query.name, seconds, phases["total"], phases["history"]))
                 except Exception as failed:  # an error of Spark is a finding about this query and ends no run
