@@ -14,23 +14,8 @@ class HistoryFaultsSuite extends DovetailSuite {
   /** Each round starts two JVMs, which takes seconds. */
   private val Rounds = 2
 
-  /** A writer that has written nothing after this time has not started at all. */
-  private val WriterSeconds = 120L
-
-  private val SigKill = 9
-
-  private def writer(directory: Path, name: String): Process = new ProcessBuilder(
-    Seq(
-      s"${System.getProperty("java.home")}/bin/java",
-      "-Xmx256m",
-      "-XX:TieredStopAtLevel=1",
-      "-cp",
-      System.getProperty("java.class.path"),
-      HistoryWriter.getClass.getName.stripSuffix("$"),
-      directory.toString,
-      name
-    ): _*
-  ).redirectErrorStream(true).redirectOutput(directory.resolveSibling(s"$name.log").toFile).start()
+  private def writer(directory: Path, name: String): Process =
+    WriterProcess.start(HistoryWriter, directory.resolveSibling(s"$name.log"), directory.toString, name)
 
   test("two applications write at once and are killed: no entry is lost or goes back, and the file is never broken") {
     withDirectory { d =>
@@ -51,13 +36,13 @@ class HistoryFaultsSuite extends DovetailSuite {
         val names   = Seq(s"a$round", s"b$round")
         val writers = names.map(writer(directory, _))
         try {
-          val deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(WriterSeconds)
+          val deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(WriterProcess.StartSeconds)
           def wrote    = names.forall(n => last.keysIterator.count(_.startsWith(n)) >= 2)
           while (!wrote && System.nanoTime() < deadline) { Thread.sleep(5); look() }
           assert(wrote, names.map(n => Files.readString(d.resolve(s"$n.log")).take(2000)))
           Thread.sleep(random.nextInt(40).toLong)
         } finally writers.foreach(_.destroyForcibly().waitFor())
-        writers.foreach(p => assert(p.exitValue == 128 + SigKill))
+        writers.foreach(p => assert(p.exitValue == WriterProcess.Killed))
         look()
       }
 

@@ -439,12 +439,7 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
     }
   }
 
-  private def historyIn(store: Path): History = new History(
-    new org.apache.spark.sql.dovetail.store.StoreFiles(
-      new org.apache.hadoop.fs.Path(store.toString),
-      spark.sessionState.newHadoopConf()
-    )
-  )
+  private def historyIn(store: Path): History = HistoryWriter.history(store.toString)
 
   private def entry(key: String, runs: Int = 1): GroupRuns = {
     val relation = GroupIdentity.OfRelation("r", Vector("t"), DataStamp(1L, 1, 1L, 1L))

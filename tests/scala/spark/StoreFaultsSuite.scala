@@ -42,16 +42,8 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
   }.get)
   private def rowsOf(table: String): Long = spark.sql(s"SELECT count(*) FROM $table").head().getLong(0)
 
-  private def writer(directory: Path, name: String): Process = new ProcessBuilder(
-    Seq(
-      s"${System.getProperty("java.home")}/bin/java",
-      "-Xmx256m",
-      "-XX:TieredStopAtLevel=1",
-      "-cp",
-      System.getProperty("java.class.path")
-    ) ++
-      Seq(StoreWriter.getClass.getName.stripSuffix("$"), directory.toString, "file:/t", name): _*
-  ).redirectErrorStream(true).redirectOutput(directory.resolveSibling(s"$name.log").toFile).start()
+  private def writer(directory: Path, name: String): Process =
+    WriterProcess.start(StoreWriter, directory.resolveSibling(s"$name.log"), directory.toString, "file:/t", name)
 
   test(
     "writers killed in the middle of a write, two at a time: every look finds a file that one of them wrote, and " +
@@ -76,7 +68,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
       (0 until Rounds).foreach { round =>
         val writers = Seq(s"a$round", s"b$round").map(name => name -> writer(directory, name))
         try {
-          val deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(WriterSeconds)
+          val deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(WriterProcess.StartSeconds)
           while (!writers.forall { case (name, _) => seen(name) } && System.nanoTime() < deadline) {
             Thread.sleep(5)
             val now = look()
@@ -89,7 +81,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
           )
           Thread.sleep(random.nextInt(40).toLong)
         } finally writers.foreach { case (_, p) => p.destroyForcibly().waitFor() }
-        writers.foreach { case (_, p) => assert(p.exitValue == 128 + SigKill) }
+        writers.foreach { case (_, p) => assert(p.exitValue == WriterProcess.Killed) }
         last = look()
         assert(last.nonEmpty)
       }
@@ -113,11 +105,6 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
 
   /** Each round starts two JVMs, which takes seconds. */
   private val Rounds = 3
-
-  /** A writer that has written nothing after this time has not started at all. */
-  private val WriterSeconds = 120L
-
-  private val SigKill = 9
 
   test("whatever byte of a file is broken, and wherever it ends, reading gives what was written or nothing") {
     withDirectory { d =>

@@ -100,14 +100,8 @@ final class GroupTotals(rows: Double, groups: Double, frequent: Vector[Double] =
         if (oneSign) center * math.exp(sign * z * ofLog - ofLog * ofLog / 2.0) else center + z * deviation
       )
     )
-    val inner  = GroupTotals.Grid.zip(GroupTotals.Grid.tail)
-    val (a, b) = (GroupTotals.Grid.head, GroupTotals.Grid.last)
-    val tails  = GroupTotals.normal(a)
-    (
-      (bucket(low, value(a), tails) +:
-        inner.map { case (p, q) => bucket(value(p), value(q), GroupTotals.normal(q) - GroupTotals.normal(p)) } :+
-        bucket(value(b), high, tails)).flatten
-    )
+    val ends = low +: GroupTotals.Grid.map(value) :+ high
+    ends.zip(ends.tail).zip(GroupTotals.GridShares).flatMap { case ((from, to), share) => bucket(from, to, share) }
   }
 
   /** The groups of unknown size, and the known ones, each in the bucket that has its value. */
@@ -138,8 +132,17 @@ object GroupTotals {
   /** Share of the groups beyond which no further ranges of counts are made. */
   private val Negligible = 1e-6
 
-  /** Ends of the buckets of a normal distribution, in standard deviations: half a deviation apart; beyond them are 32 groups of a million on each side. */
+  /**
+   * Ends of the buckets of a normal distribution, in standard deviations: half a deviation apart. Beyond them are 32
+   * groups of a million on each side.
+   */
   private val Grid: Vector[Double] = Vector.tabulate(17)(i => -4.0 + i / 2.0)
+
+  /** Shares of the buckets between these ends, and of the two beyond. */
+  private val GridShares: Vector[Double] = {
+    val below = 0.0 +: Grid.map(normal) :+ 1.0
+    below.zip(below.tail).map { case (from, to) => to - from }
+  }
 
   /** Distribution function of the normal distribution (Abramowitz and Stegun 1964, 26.2.17; error below 1e-7). */
   private def normal(z: Double): Double =

@@ -39,10 +39,7 @@ object SameFiles {
       else
         after.transformWithSubqueries {
           case Table(r, files) if lists.containsKey(files.location) =>
-            val listed = files.copy(location = lists.get(files.location))(files.sparkSession)
-            val table  = r.copy(relation = listed)
-            table.copyTagsFrom(r)
-            table
+            r.copy(relation = files.copy(location = lists.get(files.location))(files.sparkSession))
         }
     }
 
