@@ -321,12 +321,21 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
     }
   }
 
-  test("functions that may answer otherwise next time leave no history") {
+  test("an input whose function may answer otherwise next time is not counted; the other inputs are") {
     remembering() { _ =>
       spark.udf.register("h_odd", (i: Long) => i % 2 == 1)
+      def sets = History(spark).now.entries.collect { case g: GroupRuns => g.orders.size -> g.sets.size }
       Seq("h_odd(k)", "rand() < 0.99", "k < (SELECT max(k) FROM h_c)").foreach { p =>
-        runs(star.replace("JOIN h_a a", s"JOIN (SELECT * FROM h_a WHERE $p) a"))
-        assert(recorded.isEmpty, p)
+        val sql = star.replace("JOIN h_a a", s"JOIN (SELECT * FROM h_a WHERE $p) a")
+        assert(counted(sql).isEmpty, p)
+        runs(sql)
+        val found = counted(sql)
+        assert(recorded.keySet == found.keySet && found.keySet.forall(!_.contains("h_a")), s"$p: $found $recorded")
+        assert(found(Set("h_b")) == 10.0 && found(Set("h_c")) == 5.0, s"$p: $found")
+        // an order of all inputs is none of the recognized ones
+        assert(sets.map(_._1) == Vector(0), s"$p: $sets")
+        assert(runs(sql).size <= count(star), p)
+        spark.sql("DOVETAIL FORGET HISTORY")
       }
     }
   }

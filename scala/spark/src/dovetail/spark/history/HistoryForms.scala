@@ -49,7 +49,7 @@ final class HistoryForms(
     else None
   )
 
-  lazy val whole: Option[GroupIdentity.Whole] = if (joins) key(exact.whole, group.leaves.indices) else None
+  lazy val whole: Option[GroupIdentity.Whole] = part(group.leaves.indices.toVector)
 
   /** Key of the group without constants; None if the group has no constants. */
   lazy val template: Option[GroupIdentity.Whole] = if (joins) {
@@ -60,7 +60,10 @@ final class HistoryForms(
 
   /** Key of a set of relations, if all of them and all their join predicates can be recognized. */
   def set(of: Vector[Int]): Option[String] =
-    if (of.size == 1) relations(of.head) else if (joins) key(exact.formOf(of), of).map(_.key) else None
+    if (of.size == 1) relations(of.head) else part(of).map(_.key)
+
+  /** Key of a part of the group as if it were a group, with the order in which the part's form numbers its relations. */
+  def part(of: Vector[Int]): Option[GroupIdentity.Whole] = if (joins) key(exact.formOf(of), of) else None
 
   private def key(form: SetForm, of: Seq[Int]): Option[GroupIdentity.Whole] =
     if (form.nameless || of.exists(relations(_).isEmpty)) None

@@ -67,8 +67,11 @@ object RunRecorder {
       }
     val named = for ((set, estimated) <- sets; key <- forms.set(set.toVector.sorted))
       yield set -> GroupIdentity.OfSet(key, estimated)
-    if (relations.forall(_.isDefined))
-      Some(GroupIdentity(forms.whole, forms.template, relations, named.toMap, tree.shape))
+    val recognized = relations.indices.filter(relations(_).isDefined).toVector
+    if (recognized.size == relations.size)
+      Some(GroupIdentity(forms.whole, forms.template, relations, named.toMap, Some(tree.shape)))
+    else if (recognized.nonEmpty)
+      Some(GroupIdentity(forms.part(recognized), None, relations, named.toMap, None))
     else None
   }
 
@@ -93,9 +96,10 @@ object RunRecorder {
       g     <- query.groups if !g.changedAtRun
       id    <- g.identity
       whole <- id.form
+      shape <- id.shape
       known <- index.runs(whole.key)
       if sameData(known, whole.order.map(id.relations(_).get)) && known.orders.exists(_.finished)
-    } yield whole.key -> ((known, MeasuredOrder(text(id.shape, whole.order.zipWithIndex.toMap), 0, "", 0L)))
+    } yield whole.key -> ((known, MeasuredOrder(text(shape, whole.order.zipWithIndex.toMap), 0, "", 0L)))
     val byKey = tried.toMap
     if (byKey.nonEmpty) history.add(byKey.keys.toVector.sorted) { (key, before) =>
       val (known, order) = byKey(key)
@@ -127,7 +131,7 @@ object RunRecorder {
     val millis = run.query.nanos.fold(0L)(TimeUnit.NANOSECONDS.toMillis(_))
     // only times of the same action are comparable: one action shows some rows, another one writes all
     val name   = run.query.query.fold("")(sql => HistoryForms.keyOf(s"${run.action}\n$sql"))
-    val order  = MeasuredOrder(text(id.shape, number), 1, name, millis)
+    val order  = id.shape.map(shape => MeasuredOrder(text(shape, number), 1, name, millis))
     val known  = before.collect { case r: GroupRuns if sameData(r, relations) => r }
     val orders = known.fold(Vector.empty[MeasuredOrder])(_.orders)
     GroupRuns(
@@ -136,7 +140,7 @@ object RunRecorder {
       known.fold(Map.empty[Set[Int], GroupRuns.OfSet])(_.sets) ++ sets,
       // if not all rows were read and counted, or the order changed at run time, the order's cost is not known
       if (g.changedAtRun || run.stops || !counted.exists(_._1.size == whole.order.size)) orders
-      else MeasuredOrder.added(orders, order),
+      else order.fold(orders)(MeasuredOrder.added(orders, _)),
       known.fold(0)(_.runs) + 1,
       at
     )

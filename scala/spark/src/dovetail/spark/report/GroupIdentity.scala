@@ -6,19 +6,21 @@ import dovetail.kernel.enumerate.Shape
  * The keys that identify a join group, and the sets of relations that its plan joined, in later runs. The keys are
  * hashes of canonical forms (`steer.GroupForm`), so no constant of a query is stored.
  *
- * @param form      key of the whole group, with constants; None if the group is not distinguishable from others
- * @param template  key of the whole group, without constants; None if the group has no constants
+ * @param form      key of the recognized relations and their joins, with constants; None if the predicates of the joins
+ *                  may return different results
+ * @param template  key of the whole group, without constants; None if the group has no constants, or not all of its
+ *                  relations are recognized
  * @param relations keys of the relations by number; None for a relation without a name, without recognizable data, or
  *                  with an expression that may return different results
- * @param sets      keys of the single relations and of the joins of the chosen plan
- * @param shape     join order of the chosen plan
+ * @param sets      keys of the recognized relations, and of the chosen plan's joins of only these
+ * @param shape     join order of the chosen plan; None if not all relations are recognized
  */
 final case class GroupIdentity(
     form: Option[GroupIdentity.Whole],
     template: Option[GroupIdentity.Whole],
     relations: Vector[Option[GroupIdentity.OfRelation]],
     sets: Map[Set[Int], GroupIdentity.OfSet],
-    shape: Shape
+    shape: Option[Shape]
 )
 
 object GroupIdentity {
