@@ -27,20 +27,31 @@ final private[size] class MessagePassing(
   private val found       = mutable.HashMap.empty[(Int, Int, Vector[Int]), KeyMessage.Partners]
   private val messages    = mutable.HashMap.empty[Node, KeyMessage]
   private var keptNumbers = 0L
+  private var keptRows    = 0L
 
   /** For each row of the node's sample, the number of combinations of the relations below that it joins with. */
   def weighted(node: Node): Array[Double] = {
     val weights = new Array[Double](samples(node.relation).rows)
     java.util.Arrays.fill(weights, 1.0)
     node.children.foreach { child =>
-      val message  = messages.getOrElse(child, kept(child, messageOf(child)))
-      val partners = found.getOrElseUpdate(
-        (node.relation, child.relation, child.classes),
-        partnersOf(groupsOf(child), samples(node.relation))
-      )
-      message.multiply(weights, partners)
+      val message = messages.getOrElse(child, kept(child, messageOf(child)))
+      message.multiply(weights, partnersIn(node.relation, child))
     }
     weights
+  }
+
+  /** The key of the child for each row of the parent's sample. They are kept, too. */
+  private def partnersIn(parent: Int, child: Node): KeyMessage.Partners = {
+    val edge = (parent, child.relation, child.classes)
+    found.getOrElse(
+      edge, {
+        keptRows += samples(parent).rows
+        if (keptRows > MostRows) { found.clear(); keptRows = samples(parent).rows.toLong }
+        val partners = partnersOf(groupsOf(child), samples(parent))
+        found(edge) = partners
+        partners
+      }
+    )
   }
 
   /** Keeps a message. Each has some numbers per key of the whole sample, and a set may have thousands of messages. */
@@ -151,6 +162,9 @@ private[size] object MessagePassing {
 
   /** Keys of all messages that are kept, 16 to 32 bytes each: at most 32 MB. */
   private val MostNumbers = 1000000L
+
+  /** Rows of all pairs of a parent and a child that are kept, 4 bytes each: at most 16 MB. */
+  private val MostRows = 4000000L
 
   /**
    * Largest share of a table that a sample which is not complete stands for. If it has more of the rows, the table may

@@ -39,15 +39,15 @@ final class TaskMemory(context: SparkContext, conf: SQLConf) {
 
   /**
    * Most bytes of a broadcast that Dovetail chooses: a share of the heap of the driver, which collects and builds it,
-   * and of the heap of an executor, which gets a copy. It is also at most the driver's limit on results, and the limit
-   * on broadcasts that Spark 4.1 and later have: a broadcast beyond it fails the query.
+   * and of the heap of an executor, which gets a copy. It is also at most the driver's limit on results, and Spark's
+   * limit on broadcasts, which is a setting from Spark 4.1 on: a broadcast beyond it fails the query.
    */
   def broadcast: Double = {
     val heaps  = Seq(Runtime.getRuntime.maxMemory.toDouble, heap).map(h => math.max(0.0, h - Reserved) / BroadcastShare)
     val result = cluster.get(MAX_RESULT_SIZE).toDouble
     val table  =
       Option(conf.getConfString(MaxBroadcast, null)).flatMap(b => Try(JavaUtils.byteStringAsBytes(b)).toOption)
-    (heaps ++ Some(result).filter(_ > 0.0) ++ table.map(_.toDouble)).min
+    (heaps ++ Some(result).filter(_ > 0.0) :+ table.getOrElse(SparksLimit).toDouble).min
   }
 
   /**
@@ -77,6 +77,9 @@ object TaskMemory {
   private val MiB = 1024.0 * 1024
 
   private val MaxBroadcast = "spark.sql.maxBroadcastTableSize"
+
+  /** Most bytes of a broadcast in Spark, if the setting is not set or the line does not have it. */
+  private val SparksLimit = 8L << 30
 
   /**
    * Least number of hash tables to expect in a task: those of two joins whose results are joined by a third one without

@@ -34,7 +34,7 @@ object ListedFiles {
    * has ended a moment ago. None if there is no such listing. Work after planning must not compete with the query.
    */
   def atHand(index: FileIndex): Option[Seq[PartitionDirectory]] = index match {
-    case _: PartitioningAwareFileIndex => Some(index.listFiles(Nil, Nil))
+    case _: PartitioningAwareFileIndex => Some(SharedFileIndex.source(index).listFiles(Nil, Nil))
     case _                             =>
       val listing = Listing(index, Nil)
       def under   = Option(underWay.get(listing)).flatMap(soon)

@@ -25,14 +25,17 @@ final class SharedFileIndex(val source: PartitioningAwareFileIndex, session: Spa
   override def sizeInBytes: Long           = source.sizeInBytes
   override def inputFiles: Array[String]   = source.inputFiles
 
-  override protected def leafFiles: mutable.LinkedHashMap[Path, FileStatus] =
-    mutable.LinkedHashMap(files.map(f => f.getPath -> f): _*)
-  override protected def leafDirToChildrenFiles: Map[Path, Array[FileStatus]] =
+  // Spark asks for both again for each partition that it lists
+  private lazy val byPath      = mutable.LinkedHashMap(files.map(f => f.getPath -> f): _*)
+  private lazy val byDirectory =
     files.groupBy(_.getPath.getParent).map { case (directory, inside) => directory -> inside.toArray }
 
-  // two parts of a query with the same table are still equal, so that Spark reads it once for both
+  override protected def leafFiles: mutable.LinkedHashMap[Path, FileStatus]   = byPath
+  override protected def leafDirToChildrenFiles: Map[Path, Array[FileStatus]] = byDirectory
+
+  // what is equal for Spark stays equal, so that it reads a table once for two parts of a query
   override def equals(that: Any): Boolean = that match {
-    case other: SharedFileIndex => other.source eq source
+    case other: SharedFileIndex => other.source == source
     case _                      => false
   }
   override def hashCode: Int = source.hashCode

@@ -27,27 +27,34 @@ object SameFiles {
     if (after eq before) after
     else {
       val (had, has) = (reads(before), reads(after))
-      val lists      = new IdentityHashMap[FileIndex, SharedFileIndex]
-      has.forEach { (index, n) =>
-        if (n > had.getOrDefault(index, 0)) index match {
-          case _: SharedFileIndex                => ()
-          case files: PartitioningAwareFileIndex => lists.put(index, new SharedFileIndex(files, session)); ()
-          case _                                 => ()
-        }
+      val indexes    = has._1
+      // a subquery, which is planned before its query, may have added reads already
+      val known = indexes.collect { case list: SharedFileIndex => list }
+      val added = indexes.filter(index => has._2.get(index) > had._2.getOrDefault(index, 0))
+      // also those that are only equal: Spark must recognize that both reads have the same result
+      val shared = (added ++ known).map(SharedFileIndex.source(_)).toSet
+      val lists  = new IdentityHashMap[FileIndex, SharedFileIndex]
+      if (shared.nonEmpty) indexes.map(SharedFileIndex.source(_)).foreach {
+        case files: PartitioningAwareFileIndex if shared(files) && !lists.containsKey(files) =>
+          lists.put(files, known.find(_.source eq files).getOrElse(new SharedFileIndex(files, session)))
+        case _ => ()
       }
-      if (lists.isEmpty) after
-      else
-        after.transformWithSubqueries {
-          case Table(r, files) if lists.containsKey(files.location) =>
-            r.copy(relation = files.copy(location = lists.get(files.location))(files.sparkSession))
-        }
+      val other = known.filterNot(list => lists.get(list.source) eq list)
+      // Spark does not replace a list by an equal one, so the other lists make way for their sources first
+      val opened = if (other.isEmpty) after else located(after)(index => other.find(_ eq index).map(_.source))
+      if (lists.isEmpty) after else located(opened)(index => Option(lists.get(index)))
     }
 
-  /** Reads of each list. */
-  private def reads(plan: LogicalPlan): IdentityHashMap[FileIndex, Int] = {
-    val found = new IdentityHashMap[FileIndex, Int]
-    plan.collectWithSubqueries { case Table(_, files) => found.merge(files.location, 1, _ + _) }
-    found
+  private def located(plan: LogicalPlan)(to: FileIndex => Option[FileIndex]): LogicalPlan =
+    plan.transformWithSubqueries { case Table(r, files) =>
+      to(files.location).fold(r)(index => r.copy(relation = files.copy(location = index)(files.sparkSession)))
+    }
+
+  /** The lists of files in the order in which the plan reads them, and the number of reads of each. */
+  private def reads(plan: LogicalPlan): (Vector[FileIndex], IdentityHashMap[FileIndex, Int]) = {
+    val counts  = new IdentityHashMap[FileIndex, Int]
+    val indexes = plan.collectWithSubqueries { case Table(_, files) => files.location }
+    (indexes.filter(counts.merge(_, 1, _ + _) == 1).toVector, counts)
   }
 
   private object Table {
