@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail
 import java.nio.file.{Files, Path}
 
 import org.apache.spark.sql.Row
+import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.dovetail.base.{BoundedJson, DovetailConf}
 import org.apache.spark.sql.dovetail.history.{
   EstimateErrors,
@@ -13,6 +14,7 @@ import org.apache.spark.sql.dovetail.history.{
   MeasuredOrder,
   ShowHistory
 }
+import org.apache.spark.sql.dovetail.history.MeasuredOrder.QueryTime
 import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity, GroupReport}
 import org.scalatest.BeforeAndAfterEach
 
@@ -272,6 +274,179 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
     }
   }
 
+  test("joins outside of a group are none of its joins: a body that runs once for two uses") {
+    remembering() { _ =>
+      // the second use has other columns, and each of its rows has many partners above
+      val body = "SELECT f.b, a.name, count(*) AS n FROM h_fact f JOIN h_a a ON f.a = a.k JOIN h_c c ON f.c = c.k " +
+        "WHERE a.k < 60 GROUP BY f.b, a.name"
+      runs(s"WITH t AS ($body) SELECT count(x.name) FROM t x JOIN t y ON x.n <> y.n + 0.5 WHERE x.name <= y.name")
+      val joined = "SELECT 1 FROM h_fact f JOIN h_a a ON f.a = a.k JOIN h_c c ON f.c = c.k WHERE a.k < 60"
+      assert(recorded.get(Set("h_fact", "h_a", "h_c")).contains(count(joined).toLong), recorded)
+      val largest = recorded.collect { case (set, rows) if !set("h_b") => rows }.max
+      assert(largest <= 4000L, recorded)
+    }
+  }
+
+  test("a body that a query contains twice, with other constants, is counted for both") {
+    remembering() { _ =>
+      def body(v: Int) = s"SELECT f.id FROM h_fact f JOIN h_b b ON f.b = b.k JOIN h_c c ON f.c = c.k WHERE b.v = $v"
+      runs(s"SELECT * FROM (${body(1)}) UNION ALL SELECT * FROM (${body(2)}) UNION ALL SELECT * FROM (${body(1)})")
+      for (v <- 1 to 2) assert(counted(body(v))(Set("h_fact", "h_b", "h_c")) == count(body(v)), v)
+      val entries = History(spark).now.entries
+      assert(entries.map(_.runs) == Vector(1, 1, 1), entries)
+      val errors = entries.collect { case e: GroupErrors => e.sets.values.map(_.n) }.flatten
+      assert(errors.nonEmpty && errors.max == 2, s"$errors $factors")
+    }
+  }
+
+  test("a join that is gone at run time does not get the rows of a join around it") {
+    remembering("spark.sql.adaptive.enabled" -> "true") { _ =>
+      val sql = "SELECT count(*) FROM (SELECT /*+ COALESCE(1) */ f.id, f.b, c.v AS w FROM h_fact f JOIN h_a a ON " +
+        "f.a = a.k LEFT JOIN h_c c ON f.c = c.k AND c.v = 99) s JOIN h_b b ON s.b % 5 = b.v"
+      assert(runs(sql).head.getLong(0) == 40000L)
+      for ((set, rows) <- recorded if !set("h_b")) assert(rows <= 4000L, s"$set: $recorded")
+    }
+  }
+
+  private def factors: Map[Set[Int], EstimateErrors] =
+    History(spark).now.entries.collect { case e: GroupErrors => e.sets }.flatten.toMap
+
+  test("an error is counted once for the same constants, however often they run") {
+    remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
+      runs(star)
+      val once = factors
+      (1 to 5).foreach(_ => runs(star))
+      // another order, which is chosen now, has other joins
+      assert(once.nonEmpty && once.forall { case (set, e) => factors(set) == e } && factors.values.forall(_.n == 1))
+      runs(star.replace("'hot'", "'cold20'"))
+      assert(factors.values.exists(_.n == 2))
+    }
+  }
+
+  test("files that were added change neither errors for other constants nor counts that a LIMIT did not make anew") {
+    remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
+      def of(v: Int) = star.replace("b.v = 1", s"b.v = $v").replace("'hot'", "'cold20'")
+      runs(of(0))
+      val before = factors
+      spark.sql("INSERT INTO h_fact SELECT id, 7, id % 50, id % 20 FROM range(400)")
+      assert(sizes(of(3))(Set("h_b"))._2 == "history", sizes(of(3)))
+      // nothing of it is read to its end
+      withConf("spark.sql.autoBroadcastJoinThreshold" -> "10485760")(runs(s"${of(0)} LIMIT 1"))
+      assert(counted(of(0)).contains(Set("h_fact", "h_a", "h_b", "h_c")), sizes(of(0)))
+      runs(of(1))
+      assert(factors.forall { case (set, e) => before.get(set).forall(_.n < e.n) } && factors.size >= before.size)
+      spark.sql("INSERT OVERWRITE h_fact SELECT id, 1, 1, 1 FROM range(10)")
+      assert(sizes(of(3))(Set("h_fact"))._2 != "history")
+    }
+  }
+
+  test("errors of other statistics correct nothing: they would make good estimates bad") {
+    remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
+      def of(v: Int) = star.replace("b.v = 1", s"b.v = $v")
+      runs(of(0))
+      assert(sizes(of(3))(Set("h_b"))._2 == "history")
+      tables.foreach(t => spark.sql(s"ANALYZE TABLE $t COMPUTE STATISTICS FOR ALL COLUMNS"))
+      assert(sizes(of(3))(Set("h_b"))._2 != "history", sizes(of(3)))
+      assert(counted(of(0))(Set("h_b")) == 10.0, "a count stays a count")
+      spark.sql(s"DOVETAIL FORGET HISTORY FOR ${of(3)}")
+      tables.foreach(t => spark.sql(s"ANALYZE TABLE $t COMPUTE STATISTICS NOSCAN"))
+      assert(factors.isEmpty)
+    }
+  }
+
+  test("the best order that has run is used, even if it saves less than an order must that has not") {
+    val order = "(((f c) b) a)"
+    val sql   = "SELECT f.id FROM h_fact f JOIN h_b b ON f.b = b.k JOIN h_c c ON f.c = c.k JOIN h_a a ON f.a = a.k"
+    remembering(DovetailConf.MinGain.key -> "0.9") { _ =>
+      assert(group(sql).status == "kept")
+      runs(sql.replace("SELECT", s"SELECT /*+ DOVETAIL_ORDER('$order') */"))
+      val again = group(sql)
+      assert(again.status == "reordered" && again.after.get.order == order, again)
+      // and left as soon as another one turns out better
+      runs(sql)
+      assert(group(sql).after.get.order == order)
+    }
+  }
+
+  test("the time of a frame counts like that of a query: by what it computes, and the action") {
+    remembering() { _ =>
+      def times = History(spark).now.entries.collect { case g: GroupRuns => g.orders.flatMap(_.times) }.flatten
+      def frame = spark.table("h_fact").as("f").join(spark.table("h_b").as("b"), expr("f.b = b.k"))
+        .join(spark.table("h_c").as("c"), expr("f.c = c.k")).select("f.id")
+      (1 to 2).foreach { _ => frame.collect(); ShowHistory.settle(spark) }
+      assert(times.map(_.query).distinct.size == 1 && times.forall(_.millis >= 0L), times)
+      frame.count()
+      ShowHistory.settle(spark)
+      frame.where("id % 2 = id % 2 + 0").collect()
+      ShowHistory.settle(spark)
+      assert(times.map(_.query).distinct.size == 3, times)
+      runs("SELECT f.id FROM h_fact f JOIN h_b b ON f.b = b.k JOIN h_c c ON f.c = c.k")
+      assert(times.map(_.query).distinct.size == 3, "the same as the frame")
+    }
+  }
+
+  /** Whether a filter that was made from another input is in the plan that has run. */
+  private def filtered(sql: String, by: String): Boolean = {
+    val plan = spark.sql(sql).queryExecution.executedPlan.toString
+    plan.contains(by)
+  }
+
+  test("an input that another one prunes is not counted without it: partitions") {
+    withTables("h_days") {
+      spark.sql(
+        "CREATE TABLE h_days USING parquet PARTITIONED BY (day) AS SELECT id, id % 20 AS day, id % 50 AS b FROM " +
+          "range(4000)"
+      )
+      remembering("spark.sql.autoBroadcastJoinThreshold" -> "10485760") { _ =>
+        val sql = "SELECT d.id, b.v FROM h_days d JOIN h_c c ON d.day = c.k JOIN h_b b ON d.b = b.k WHERE c.v = 2"
+        assert(filtered(sql, "dynamicpruning"), spark.sql(sql).queryExecution.executedPlan)
+        runs(sql)
+        assert(!recorded.contains(Set("h_days")) && !recorded.contains(Set("h_days", "h_b")), recorded)
+        assert(recorded(Set("h_c")) == 5L && recorded(Set("h_days", "h_c", "h_b")) == 1000L, recorded)
+        // the same input without the filter has all its rows
+        runs(sql.replace("WHERE c.v = 2", ""))
+        assert(recorded(Set("h_days")) == 4000L, recorded)
+      }
+    }
+  }
+
+  test("an input that a Bloom filter of Spark or of Dovetail reduces is not counted without the filter's source") {
+    val ofSpark = Seq(
+      "spark.sql.optimizer.runtime.bloomFilter.enabled"                          -> "true",
+      "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold" -> "0"
+    )
+    for (settings <- Seq(ofSpark, Seq(DovetailConf.ReducersAlways.key -> "true")))
+      remembering(settings: _*) { _ =>
+        val sql = star.replace("a.name = 'hot' AND ", "")
+        assert(filtered(sql, "might_contain"), spark.sql(sql).queryExecution.executedPlan)
+        runs(sql)
+        assert(recorded.get(Set("h_fact")).forall(_ == 4000L), recorded)
+        for ((set, rows) <- recorded) {
+          val from = set.toVector.sorted.map { case "h_fact" => "h_fact f"; case t => s"$t ${t.last}" }
+          val on   = Seq("a", "b", "c").filter(t => set(s"h_$t")).map(t => s"f.$t = $t.k")
+          val kept = Seq("b.v = 1" -> "h_b", "c.v = 2" -> "h_c").collect { case (p, t) if set(t) => p }
+          val all  = if (set("h_fact")) on ++ kept else kept
+          val sure = if (all.isEmpty) "" else all.mkString(" WHERE ", " AND ", "")
+          assert(
+            rows == count(s"SELECT 1 FROM ${from.mkString(", ")}$sure").toLong,
+            s"$set of $recorded with $settings"
+          )
+        }
+        assert(recorded.nonEmpty)
+      }
+  }
+
+  test("a reused exchange counts its input once") {
+    remembering() { _ =>
+      val sql = "SELECT x.id, y.id FROM h_fact f JOIN (SELECT k, v AS id FROM h_b WHERE v = 1) x ON f.b = x.k JOIN " +
+        "(SELECT k, v AS id FROM h_b WHERE v = 1) y ON f.c = y.k JOIN h_c c ON f.c = c.k"
+      assert(filtered(sql, "ReusedExchange"), spark.sql(sql).queryExecution.executedPlan)
+      runs(sql)
+      assert(recorded.get(Set("h_b")).forall(_ == 10L) && recorded.contains(Set("h_c")), recorded)
+      assert(counted(sql).get(Set("h_b")).forall(_ == 10.0))
+    }
+  }
+
   test("a second action on a frame, and an action that has not read all rows, are not counted") {
     remembering() { _ =>
       val frame = spark.sql(star)
@@ -300,7 +475,7 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
   }
 
   test("an order whose run failed is noted, never the best, and ends the trials") {
-    val (ran, tried) = (MeasuredOrder("(0 1)", 1, "q", 9L), MeasuredOrder("(1 0)", 0, "", 0L))
+    val (ran, tried) = (MeasuredOrder("(0 1)", 1, Vector(QueryTime("q", 9L))), MeasuredOrder("(1 0)", 0, Vector.empty))
     assert(MeasuredOrder.added(Vector(ran), tried) == Vector(ran, tried))
     assert(MeasuredOrder.added(Vector(ran), tried.copy(shape = ran.shape)) == Vector(ran))
     assert(MeasuredOrder.added(Vector(ran, tried), ran.copy(shape = "(1 0)")).last.finished)
@@ -452,7 +627,7 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
 
   private def entry(key: String, runs: Int = 1): GroupRuns = {
     val relation = GroupIdentity.OfRelation("r", Vector("t"), DataStamp(1L, 1, 1L, 1L))
-    GroupRuns(key, Vector(relation), Map(Set(0) -> GroupRuns.OfSet("r", 7L, 3.0)), Vector.empty, runs, 1000L)
+    GroupRuns(key, Vector(relation), Map(Set(0) -> GroupRuns.OfSet("r", 7L, 3.0)), Vector.empty, None, runs, 1000L)
   }
 
   test("two applications that write at once lose nothing") {
@@ -499,7 +674,7 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
   test("what is kept comes back from JSON as it was; nonsense is left out") {
     val errors =
       GroupErrors("~e", Vector("t"), DataStamp(-5L, 2, 3L, 4L), Map(Set(0, 2) -> EstimateErrors(3, -0.5, 1e-9)), 2, 5L)
-    val orders = Vector(MeasuredOrder("(0 1)", 2, "q", 17L))
+    val orders = Vector(MeasuredOrder("(0 1)", 2, Vector(QueryTime("p", 3L), QueryTime("q", 17L))))
     val all    = Vector(entry("a").copy(orders = orders), errors)
     assert(HistoryFile.fromJson(HistoryFile.toJson(all)) == all)
     val json = HistoryFile.toJson(all).toString
@@ -526,6 +701,21 @@ class HistorySuite extends DovetailSuite with BeforeAndAfterEach {
       // no literals of the query
       assert(text.contains("h_fact") && !text.contains("hot"), text)
       assert(historyIn(store).now.entries.map(_.key).toSet == mine.now.entries.map(_.key).toSet)
+    }
+  }
+
+  test("where nothing can be written, the history stays in memory, after the attempt to write it, too") {
+    remembering() { store =>
+      val file = Files.createFile(store.resolveSibling("no directory"))
+      withConf(DovetailConf.StorePath.key -> file.resolve("store").toString) {
+        runs(star)
+        assert(counted(star).nonEmpty)
+        History(spark).save()
+        assert(counted(star).nonEmpty, "after the file could not be written")
+        runs(star.replace("'hot'", "'cold20'"))
+        History(spark).save()
+        assert(counted(star).nonEmpty && counted(star.replace("'hot'", "'cold20'")).nonEmpty)
+      }
     }
   }
 

@@ -1,14 +1,24 @@
 package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.dovetail.history.MeasuredOrder
+import org.apache.spark.sql.dovetail.history.MeasuredOrder.QueryTime
 import org.apache.spark.sql.dovetail.plan.MeasuredOrders
 import org.apache.spark.sql.dovetail.plan.MeasuredOrders.OrderRun
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Which of the orders that have run is the best, by their rows, costs and times. */
 class MeasuredOrdersSuite extends AnyFunSuite {
-  private def run(shape: String, rows: Double, cost: Double, millis: Long, query: String = "q"): OrderRun =
-    OrderRun(MeasuredOrder(shape, runs = 1, query, millis), rows, cost)(null)
+  private def run(shape: String, rows: Double, cost: Double, millis: Long): OrderRun =
+    run(shape, rows, cost, Seq("q" -> millis): _*)
+
+  private def run(shape: String, rows: Double, cost: Double, times: (String, Long)*): OrderRun =
+    OrderRun(order(shape, times: _*), rows, cost)(null)
+
+  /** An order in which these queries have run, one after the other. */
+  private def order(shape: String, times: (String, Long)*): MeasuredOrder =
+    times.foldLeft(MeasuredOrder(shape, 0, Vector.empty)) { case (all, (query, millis)) =>
+      all.again(MeasuredOrder(shape, 1, Vector(QueryTime(query, millis))))
+    }
 
   private def best(runs: OrderRun*): String = {
     val shapes = runs.toVector.permutations.map(MeasuredOrders.best(_).order.shape).toSet
@@ -31,9 +41,37 @@ class MeasuredOrdersSuite extends AnyFunSuite {
     assert(best(run("a", rows = 100, cost = 1, 900), run("b", rows = 1000, cost = 9, 500)) == "a")
   }
 
-  test("times of different queries, or of queries without a text, are not compared") {
-    assert(best(run("a", rows = 100, cost = 1, 9000, "q"), run("b", rows = 1000, cost = 9, 1000, "p")) == "a")
-    assert(best(run("a", rows = 100, cost = 1, 9000, ""), run("b", rows = 1000, cost = 9, 1000, "")) == "a")
+  test("times of different queries are not compared, nor those of queries without a name") {
+    assert(best(run("a", rows = 100, cost = 1, "q" -> 9000L), run("b", rows = 1000, cost = 9, "p" -> 1000L)) == "a")
+    val nameless = MeasuredOrder("c", 1, Vector.empty)
+    assert(best(OrderRun(nameless, rows = 100, cost = 1)(null), run("b", rows = 1000, cost = 9, 1000)) == "c")
+  }
+
+  test("another query that runs with an order does not bring back an order that was slower") {
+    val slow = run("slow", rows = 100, cost = 1, "q" -> 20000L)
+    assert(best(slow, run("fast", rows = 1000, cost = 9, "q" -> 10000L, "p" -> 30000L)) == "fast")
+    assert(best(slow, run("fast", rows = 1000, cost = 9, (0 to 2).map(i => s"p$i" -> 9000L) :+ ("q" -> 10000L): _*)) ==
+      "fast")
+    // the fastest of the runs counts, and the queries that ran with both orders count together
+    assert(order("a", "q" -> 5L, "q" -> 3L, "q" -> 4L).times == Vector(QueryTime("q", 3L)))
+    assert(best(
+      run("a", rows = 100, cost = 1, "p"  -> 9000L, "q" -> 1000L),
+      run("b", rows = 1000, cost = 9, "p" -> 1000L, "q" -> 9500L)
+    ) == "a")
+  }
+
+  test("the times of some queries are kept, the latest ones") {
+    val many = order("a", (1 to 9).map(i => s"q$i" -> i.toLong): _*)
+    assert(many.runs == 9 && many.times.map(_.query) == Vector("q6", "q7", "q8", "q9"))
+  }
+
+  test("orders that are faster in turns, by different queries: rows decide") {
+    val orders = Seq(
+      run("a", rows = 100, cost = 9, "p" -> 1000L, "q" -> 9000L),
+      run("b", rows = 200, cost = 1, "q" -> 1000L, "r" -> 9000L),
+      run("c", rows = 300, cost = 1, "r" -> 1000L, "p" -> 9000L)
+    )
+    assert(best(orders: _*) == "a")
   }
 
   test("three orders: the fast ones are compared by their rows") {

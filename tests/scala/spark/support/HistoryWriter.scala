@@ -21,7 +21,15 @@ object HistoryWriter {
 
   private def entry(key: String, i: Int): HistoryEntry = {
     val relation = GroupIdentity.OfRelation("r", Vector("t"), DataStamp(1L, 1, 1L, 1L))
-    GroupRuns(key, Vector(relation), Map(Set(0) -> GroupRuns.OfSet("r", i.toLong, 3.0)), Vector.empty, 1, i.toLong)
+    GroupRuns(
+      key,
+      Vector(relation),
+      Map(Set(0) -> GroupRuns.OfSet("r", i.toLong, 3.0)),
+      Vector.empty,
+      None,
+      1,
+      i.toLong
+    )
   }
 
   /** Rows of each entry in the file, by key, as a new application reads it, however long that takes. */

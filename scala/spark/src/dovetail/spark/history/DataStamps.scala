@@ -34,6 +34,12 @@ final class DataStamps {
     leaves(plan).filter(_.map(_.before(since.newest)).reduce(_ + _) == since)
       .map(_.map(_.stamp.bytes).sum.toDouble / math.max(since.bytes, 1L))
 
+  /** Whether files were only added to the data of these plans since an earlier stamp of all of it. */
+  def onlyGrew(plans: Seq[LogicalPlan], since: DataStamp): Boolean = {
+    val all = plans.map(leaves)
+    all.forall(_.isDefined) && all.flatten.flatten.map(_.before(since.newest)).foldLeft(DataStamp.none)(_ + _) == since
+  }
+
   private def leaves(plan: LogicalPlan): Option[Vector[Data]] = {
     val all =
       plan.collectLeaves().toVector.map { case l: LeafNode => listed.computeIfAbsent(l, read(_)); case _ => None }

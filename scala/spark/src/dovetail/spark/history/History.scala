@@ -66,11 +66,11 @@ final class History(files: StoreFiles) {
    * Records a run. Callers must run it by [[later]].
    *
    * @param keys   keys of the entries to add or replace
-   * @param change makes the new entry from a key and the entry that has this key now
+   * @param change makes the new entry from a key and the entries of this moment by their keys
    */
-  def add(keys: Seq[String])(change: (String, Option[HistoryEntry]) => HistoryEntry): Unit = synchronized {
+  def add(keys: Seq[String])(change: (String, String => Option[HistoryEntry]) => HistoryEntry): Unit = synchronized {
     if (index.isEmpty) load()
-    val entries = keys.map(k => k -> change(k, told.get(k)))
+    val entries = keys.map(k => k -> change(k, told.get(_)))
     told ++= entries
     unsaved ++= entries
     if (indexing == 0L || System.nanoTime() - indexedAt >= indexing * Pause) reindex()
@@ -104,7 +104,7 @@ final class History(files: StoreFiles) {
   /** Adds the entries of another history. The index has them at once, for the statement that follows. */
   def take(entries: Vector[HistoryEntry]): Unit = synchronized {
     val theirs = byKey(entries)
-    add(entries.map(_.key))((key, mine) => mine.fold(theirs(key))(_.merged(theirs(key))))
+    add(entries.map(_.key))((key, mine) => mine(key).fold(theirs(key))(_.merged(theirs(key))))
     reindex()
   }
 

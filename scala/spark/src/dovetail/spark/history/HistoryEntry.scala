@@ -37,12 +37,14 @@ object HistoryEntry {
  * @param relations relations of the group by number
  * @param sets      row counts by the numbers of the relations
  * @param orders    plans that have run or were tried, in the order of their first runs
+ * @param pattern   the group without constants, with the numbers of this entry's relations; None if it has no constants
  */
 final case class GroupRuns(
     key: String,
     relations: Vector[GroupIdentity.OfRelation],
     sets: Map[Set[Int], GroupRuns.OfSet],
     orders: Vector[MeasuredOrder],
+    pattern: Option[GroupIdentity.Whole],
     runs: Int,
     at: Long
 ) extends HistoryEntry {
@@ -77,29 +79,45 @@ object GroupRuns {
 }
 
 /**
- * A plan of a group that has run, with its number of runs and its time.
+ * A plan of a group that has run, with its number of runs and its times.
  *
- * @param shape  join order, written with the numbers of the canonical form
- * @param runs   number of complete runs; 0 if the order was tried, and its run failed or was cancelled
- * @param query  hash of the action and the text of the query that last ran with this plan; empty if the query had no
- *               text
- * @param millis time of the fastest run of that query
+ * @param shape join order, written with the numbers of the canonical form
+ * @param runs  number of complete runs; 0 if the order was tried, and its run failed or was cancelled
+ * @param times times of the queries that last ran with this plan, the latest query last
  */
-final case class MeasuredOrder(shape: String, runs: Int, query: String, millis: Long) {
+final case class MeasuredOrder(shape: String, runs: Int, times: Vector[MeasuredOrder.QueryTime]) {
+  import MeasuredOrder._
+
   def finished: Boolean = runs > 0
 
   def again(that: MeasuredOrder): MeasuredOrder =
     if (!that.finished) this
     else if (!finished) that
-    else
-      copy(
-        runs = runs + that.runs,
-        query = that.query,
-        millis = if (query == that.query) math.min(millis, that.millis) else that.millis
-      )
+    else copy(runs = runs + that.runs, times = that.times.foldLeft(times)(added).takeRight(MostQueries))
+
+  /** Milliseconds that the queries took which ran with both plans: with this one, and with the other one. */
+  def compared(that: MeasuredOrder): (Long, Long) = {
+    val both =
+      for (mine <- times; theirs <- that.times if theirs.query == mine.query) yield (mine.millis, theirs.millis)
+    (both.map(_._1).sum, both.map(_._2).sum)
+  }
 }
 
 object MeasuredOrder {
+
+  /**
+   * @param query  hash of what the query computes, and of the action
+   * @param millis time of the fastest run
+   */
+  final case class QueryTime(query: String, millis: Long)
+
+  /** Most queries whose times are kept for one plan. */
+  private val MostQueries = 4
+
+  private def added(times: Vector[QueryTime], run: QueryTime): Vector[QueryTime] = {
+    val before = times.filter(_.query == run.query).map(_.millis)
+    times.filterNot(_.query == run.query) :+ run.copy(millis = (before :+ run.millis).min)
+  }
 
   /** Adds a run. */
   def added(to: Vector[MeasuredOrder], run: MeasuredOrder): Vector[MeasuredOrder] =

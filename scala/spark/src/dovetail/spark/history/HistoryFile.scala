@@ -25,9 +25,11 @@ object HistoryFile {
         HistoryEntry.sorted(g.sets).foldLeft(node.putArray("sets")) { case (a, (set, s)) =>
           a.add(s"${set.mkString(",")} ${s.key} ${s.rows} ${s.estimated}")
         }
-        g.orders.foldLeft(node.putArray("orders"))((a, o) =>
-          a.add(nodes.arrayNode().add(o.shape).add(o.runs).add(o.query).add(o.millis))
-        )
+        g.orders.foldLeft(node.putArray("orders")) { (a, o) =>
+          val order = nodes.arrayNode().add(o.shape).add(o.runs)
+          a.add(o.times.foldLeft(order)((n, t) => n.add(t.query).add(t.millis)))
+        }
+        g.pattern.foreach(p => node.put("pattern", s"${p.key} ${p.order.mkString(",")}"))
       case g: GroupErrors =>
         val node = entry(list, g, "errors")
         node.put("data", text(g.data)).set[ObjectNode]("tables", texts(g.tables))
@@ -59,11 +61,17 @@ object HistoryFile {
             val all = fields(r.asText)
             GroupIdentity.OfRelation(all(0), elements(tables).map(_.asText), stamp(all.drop(1)))
           }
-          val orders = elements(node.path("orders")).map(o =>
-            MeasuredOrder(o.path(0).asText, o.path(1).asInt, o.path(2).asText, o.path(3).asLong)
-          )
+          val orders = elements(node.path("orders")).map { o =>
+            val times = elements(o).drop(2).grouped(2).collect { case Vector(query, millis) =>
+              MeasuredOrder.QueryTime(query.asText, millis.asLong)
+            }
+            MeasuredOrder(o.path(0).asText, o.path(1).asInt, times.toVector)
+          }
+          val pattern = Option(node.get("pattern")).map(p => fields(p.asText)).map(p =>
+            GroupIdentity.Whole(p(0), p(1).split(',').toVector.map(_.toInt))
+          ).filter(_.order.sorted == relations.indices)
           val rows  = sets.map(s => of(s(0)) -> GroupRuns.OfSet(s(1), s(2).toLong, s(3).toDouble))
-          val found = GroupRuns(key, relations, rows.toMap, orders, runs, at)
+          val found = GroupRuns(key, relations, rows.toMap, orders, pattern, runs, at)
           Some(found).filter(g =>
             g.sets.forall { case (set, s) => s.rows >= 0L && set.forall(g.relations.indices.contains) }
           )

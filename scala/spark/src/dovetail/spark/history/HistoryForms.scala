@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.history
 
 import java.util.{Locale, TreeMap}
 
+import dovetail.kernel.profile.Source
 import org.apache.spark.sql.catalyst.expressions.{
   Expression,
   InSet,
@@ -31,11 +32,13 @@ import org.apache.spark.sql.types.{StructType, TimestampType}
  * to them, the session's settings for readers), and the session's time zone if an expression depends on it. Keys must
  * be this precise because a counted number of rows is treated as a fact, even when Dovetail decides on broadcasts.
  *
+ * @param sources  where the row count of each relation comes from
  * @param settings settings of the session when the query was planned; they may have changed when keys are computed
  */
 final class HistoryForms(
     group: JoinGroup,
     predicates: JoinPredicates,
+    sources: Vector[Source],
     settings: HistoryForms.Settings,
     form: Boolean => GroupForm
 ) {
@@ -51,12 +54,23 @@ final class HistoryForms(
 
   lazy val whole: Option[GroupIdentity.Whole] = part(group.leaves.indices.toVector)
 
+  /** Key of those relations that can be recognized. */
+  def recognized: Option[GroupIdentity.Whole] = {
+    val some = relations.indices.filter(relations(_).isDefined).toVector
+    if (some.isEmpty) None else part(some)
+  }
+
   /** Key of the group without constants; None if the group has no constants. */
-  lazy val template: Option[GroupIdentity.Whole] = if (joins) {
+  lazy val pattern: Option[GroupIdentity.Whole] = if (joins) {
     val without = form(false).whole
-    if (without.text == exact.whole.text) None
-    else key(without, group.leaves.indices).map(w => w.copy(key = s"$Template${w.key}"))
+    if (without.text == exact.whole.text) None else key(without, group.leaves.indices)
   } else None
+
+  /** The key of the errors of estimates for groups of this pattern. Other statistics make other errors. */
+  def template(pattern: GroupIdentity.Whole): GroupIdentity.Whole = {
+    val known = pattern.order.map(sources(_).name)
+    pattern.copy(key = s"$Template${pattern.key}$OfSources${keyOf(known.mkString(" "))}")
+  }
 
   /** Key of a set of relations, if all of them and all their join predicates can be recognized. */
   def set(of: Vector[Int]): Option[String] =
@@ -175,6 +189,12 @@ object HistoryForms {
 
   /** First character of the keys of groups without constants. */
   private val Template = "~"
+
+  /** Begin of the part of such a key that names the statistics. */
+  private val OfSources = "-"
+
+  /** The key of a group with or without constants, whatever statistics it was estimated from. */
+  def patternOf(key: String): String = key.stripPrefix(Template).takeWhile(OfSources.head != _)
 
   def keyOf(text: String): String = f"${DataStamps.hash(text)}%016x"
 }

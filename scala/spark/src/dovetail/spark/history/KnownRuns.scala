@@ -58,11 +58,18 @@ final class KnownRuns(session: SparkSession) {
       }
       (sets, if (changes.forall(_.contains(Same))) runs.orders else Vector.empty)
     }
-    val refuted   = sets.collect { case (set, known) if contradicts(graph, set, known.size) => set.head }.toSet
-    val counted   = sets.filter(s => usable(s._1) && !s._1.exists(refuted))
+    val refuted = sets.collect { case (set, known) if contradicts(graph, set, known.size) => set.head }.toSet
+    val counted = sets.filter(s => usable(s._1) && !s._1.exists(refuted))
+    // the same group has the same form without constants, which takes as long to compute as the exact one
+    val pattern = whole.fold(named.pattern) { case (order, runs) =>
+      runs.pattern.map(p => p.copy(order = p.order.map(order(_))))
+    }
+    val errors    = pattern.flatMap(p => errorsOf(named.template(p), leaves))
     val corrected =
       if (counted.size >= 2 * leaves.size - 1) Map.empty[Set[Int], KnownSize]
-      else errors(named, leaves).filter { case (set, _) => usable(set) && !counted.contains(set) && !exact(graph, set) }
+      else errors.fold(Map.empty[Set[Int], KnownSize])(factors(_, pattern.get.order)).filter { case (set, _) =>
+        usable(set) && !counted.contains(set) && !exact(graph, set)
+      }
     val told = counted.values.map(_.by)
     KnownGroup(
       graph.knowing(corrected ++ counted.map { case (set, t) => set -> t.size }),
@@ -71,7 +78,8 @@ final class KnownRuns(session: SparkSession) {
       counted.size,
       corrected.size,
       told.map(_.runs).foldLeft(0)(_ max _),
-      told.map(_.at).foldLeft(0L)(_ max _)
+      told.map(_.at).foldLeft(0L)(_ max _),
+      errors.map(_.data)
     )
   }
 
@@ -117,18 +125,16 @@ final class KnownRuns(session: SparkSession) {
     looked.flatten.reverse.toMap
   }
 
-  private def errors(forms: HistoryForms, leaves: Vector[LogicalPlan]): Map[Set[Int], KnownSize] = {
-    val found = for {
-      whole  <- forms.template
-      errors <- index.errors(whole.key)
-      now    <- leaves.map(stamps(_)).foldLeft(Option(DataStamp.none))((sum, s) => for (a <- sum; b <- s) yield a + b)
-      if now == errors.data
-    } yield errors.sets.filter(_._1.forall(leaves.indices.contains)).map { case (set, e) =>
+  /** Errors of the estimates for the same joins with other constants, over this data, or over a part of its files. */
+  private def errorsOf(template: GroupIdentity.Whole, leaves: Vector[LogicalPlan]): Option[GroupErrors] =
+    index.errors(template.key).filter(errors => stamps.onlyGrew(leaves, errors.data))
+
+  /** @param order numbers of the group's relations, in the order in which the errors number them */
+  private def factors(errors: GroupErrors, order: Vector[Int]): Map[Set[Int], KnownSize] =
+    errors.sets.filter(_._1.forall(order.indices.contains)).map { case (set, e) =>
       val (_, value, _) = e.factor
-      set.map(whole.order) -> (KnownSize.Factor(value): KnownSize)
+      set.map(order) -> (KnownSize.Factor(value): KnownSize)
     }
-    found.getOrElse(Map.empty)
-  }
 
   /** The factor by which a relation's data has grown; None if the data has changed otherwise. */
   private def change(leaf: LogicalPlan, before: GroupIdentity.OfRelation): Option[Double] = stamps(leaf).flatMap(now =>
@@ -171,6 +177,7 @@ object KnownRuns {
  * @param corrected number of sets whose estimates are corrected by the errors of earlier runs
  * @param runs      number of runs behind the row counts
  * @param at        time of the last of these runs, in seconds since 1970
+ * @param corrects  state of the data in the runs whose errors correct the estimates
  */
 final case class KnownGroup(
     graph: JoinGraph,
@@ -179,7 +186,8 @@ final case class KnownGroup(
     counted: Int,
     corrected: Int,
     runs: Int,
-    at: Long
+    at: Long,
+    corrects: Option[DataStamp]
 ) {
 
   /** A note for explain. */
@@ -198,7 +206,7 @@ final case class KnownGroup(
 }
 
 object KnownGroup {
-  def unknown(graph: JoinGraph): KnownGroup = KnownGroup(graph, Vector.empty, Vector.empty, 0, 0, 0, 0L)
+  def unknown(graph: JoinGraph): KnownGroup = KnownGroup(graph, Vector.empty, Vector.empty, 0, 0, 0, 0L, None)
 
   private val Units = Vector(86400L -> "days", 3600L -> "hours", 60L -> "min")
 }

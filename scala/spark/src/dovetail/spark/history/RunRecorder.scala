@@ -38,6 +38,7 @@ object RunRecorder {
   /**
    * The keys by which later queries recognize a group. Callers must not run this in the thread that plans.
    *
+   * @param known   what the history knew when the query was planned
    * @param tree    the chosen plan
    * @param planned rows of the relations, estimated from statistics alone
    * @param reduced relations that other inputs reduce, so that a run does not show their own row counts
@@ -47,6 +48,7 @@ object RunRecorder {
   def identity(
       group: JoinGroup,
       forms: HistoryForms,
+      known: KnownGroup,
       tree: JoinTree,
       planned: Vector[Double],
       reduced: Set[Int],
@@ -68,22 +70,45 @@ object RunRecorder {
     val named = for ((set, estimated) <- sets; key <- forms.set(set.toVector.sorted))
       yield set -> GroupIdentity.OfSet(key, estimated)
     val recognized = relations.indices.filter(relations(_).isDefined).toVector
-    if (recognized.size == relations.size)
-      Some(GroupIdentity(forms.whole, forms.template, relations, named.toMap, Some(tree.shape)))
-    else if (recognized.nonEmpty)
-      Some(GroupIdentity(forms.part(recognized), None, relations, named.toMap, None))
+    if (recognized.size == relations.size) {
+      val (pattern, shape) = (forms.pattern, Some(tree.shape))
+      val template         = pattern.map(forms.template(_))
+      Some(GroupIdentity(forms.whole, pattern, template, known.corrects, relations, named.toMap, shape))
+    } else if (recognized.nonEmpty)
+      Some(GroupIdentity(forms.part(recognized), None, None, None, relations, named.toMap, None))
     else None
+  }
+
+  /** A group of a query that has run. */
+  final private class CountedGroup(report: GroupReport, val id: GroupIdentity) {
+
+    /** Complete row counts of sets of relations. */
+    val rows: Map[Set[Int], Long] =
+      report.counts.collect { case (set, count) if count.complete && id.sets.contains(set) => set -> count.rows }
+
+    /** The order that ran; None if not all rows were read and counted, or if the order changed at run time. */
+    def order(of: GroupIdentity.Whole): Option[String] =
+      if (report.changedAtRun || !rows.exists(_._1.size == of.order.size)) None
+      else id.shape.map(text(_, of.order.zipWithIndex.toMap))
+
+    /** Rows that the plan was made with. */
+    val used: Vector[Double] = report.relations.map(_.rows.fold(1.0)(r => math.max(r.value, 1.0)))
   }
 
   private def record(history: History, run: LoggedRun): Unit = {
     val at     = Instant.now().getEpochSecond
-    val groups = run.query.groups.flatMap(g => g.identity.map(g -> _))
-    val runs   = for ((g, id) <- groups; whole <- id.form)
-      yield whole.key -> ((before: Option[HistoryEntry]) => runsOf(g, id, whole, before, run, at))
-    val errors = for ((g, id) <- groups; whole <- id.template)
-      yield whole.key -> ((before: Option[HistoryEntry]) => errorsOf(g, id, whole, before, at))
-    val all = (runs ++ errors).toMap
-    if (all.nonEmpty) history.add(all.keys.toVector.sorted)((key, before) => all(key)(before))
+    val groups =
+      run.query.groups.flatMap(g => g.identity.value.map(new CountedGroup(g, _))).filter(_.rows.nonEmpty)
+    // a query may have the same group twice
+    def byKey(whole: GroupIdentity => Option[GroupIdentity.Whole]) =
+      groups.flatMap(g => whole(g.id).map(w => w.key -> ((g, w)))).groupBy(_._1).map { case (k, all) =>
+        k -> all.map(_._2)
+      }
+    val (runs, errors) = (byKey(_.form), byKey(_.template))
+    val keys           = (runs.keySet ++ errors.keySet).toVector.sorted
+    if (keys.nonEmpty) history.add(keys)((key, told) =>
+      runs.get(key).map(runsOf(key, _, told(key), run, at)).getOrElse(errorsOf(key, errors(key), told, at))
+    )
   }
 
   /**
@@ -94,16 +119,16 @@ object RunRecorder {
     val index = history.now
     val tried = for {
       g     <- query.groups if !g.changedAtRun
-      id    <- g.identity
+      id    <- g.identity.value
       whole <- id.form
       shape <- id.shape
       known <- index.runs(whole.key)
-      if sameData(known, whole.order.map(id.relations(_).get)) && known.orders.exists(_.finished)
-    } yield whole.key -> ((known, MeasuredOrder(text(shape, whole.order.zipWithIndex.toMap), 0, "", 0L)))
+      if sameData(known, relationsOf(id, whole)) && known.orders.exists(_.finished)
+    } yield whole.key -> ((known, MeasuredOrder(text(shape, whole.order.zipWithIndex.toMap), 0, Vector.empty)))
     val byKey = tried.toMap
-    if (byKey.nonEmpty) history.add(byKey.keys.toVector.sorted) { (key, before) =>
+    if (byKey.nonEmpty) history.add(byKey.keys.toVector.sorted) { (key, told) =>
       val (known, order) = byKey(key)
-      val runs           = before.collect { case r: GroupRuns => r }.getOrElse(known)
+      val runs           = told(key).collect { case r: GroupRuns => r }.getOrElse(known)
       runs.copy(orders = MeasuredOrder.added(runs.orders, order))
     }
   }
@@ -111,36 +136,32 @@ object RunRecorder {
   private def sameData(runs: GroupRuns, relations: Vector[GroupIdentity.OfRelation]): Boolean =
     runs.relations.map(_.data) == relations.map(_.data)
 
-  private def complete(g: GroupReport, id: GroupIdentity): Map[Set[Int], Long] =
-    g.counts.collect { case (set, count) if count.complete && id.sets.contains(set) => set -> count.rows }
+  private def relationsOf(id: GroupIdentity, whole: GroupIdentity.Whole): Vector[GroupIdentity.OfRelation] =
+    whole.order.map(id.relations(_).get)
 
   private def runsOf(
-      g: GroupReport,
-      id: GroupIdentity,
-      whole: GroupIdentity.Whole,
+      key: String,
+      same: Vector[(CountedGroup, GroupIdentity.Whole)],
       before: Option[HistoryEntry],
       run: LoggedRun,
       at: Long
-  ): HistoryEntry = {
-    val number    = whole.order.zipWithIndex.toMap
-    val relations = whole.order.map(id.relations(_).get)
-    val counted   = complete(g, id)
-    val sets      = counted.map { case (set, rows) =>
-      set.map(number) -> GroupRuns.OfSet(id.sets(set).key, rows, id.sets(set).estimated)
-    }
-    val millis = run.query.nanos.fold(0L)(TimeUnit.NANOSECONDS.toMillis(_))
-    // only times of the same action are comparable: one action shows some rows, another one writes all
-    val name   = run.query.query.fold("")(sql => HistoryForms.keyOf(s"${run.action}\n$sql"))
-    val order  = id.shape.map(shape => MeasuredOrder(text(shape, number), 1, name, millis))
-    val known  = before.collect { case r: GroupRuns if sameData(r, relations) => r }
-    val orders = known.fold(Vector.empty[MeasuredOrder])(_.orders)
+  ): GroupRuns = {
+    val (first, whole) = same.head
+    val relations      = relationsOf(first.id, whole)
+    val known          = before.collect { case r: GroupRuns if sameData(r, relations) => r }
+    val sets           = for ((g, w) <- same; (set, rows) <- g.rows)
+      yield set.map(w.order.zipWithIndex.toMap) -> GroupRuns.OfSet(g.id.sets(set).key, rows, g.id.sets(set).estimated)
+    val took  = run.query.nanos.fold(0L)(TimeUnit.NANOSECONDS.toMillis(_))
+    val times = run.computes.map(MeasuredOrder.QueryTime(_, took)).toVector
+    val ran   = if (run.stops) Vector.empty else same.flatMap { case (g, w) => g.order(w) }.distinct
     GroupRuns(
-      whole.key,
+      key,
       relations,
       known.fold(Map.empty[Set[Int], GroupRuns.OfSet])(_.sets) ++ sets,
-      // if not all rows were read and counted, or the order changed at run time, the order's cost is not known
-      if (g.changedAtRun || run.stops || !counted.exists(_._1.size == whole.order.size)) orders
-      else order.fold(orders)(MeasuredOrder.added(orders, _)),
+      ran.map(MeasuredOrder(_, 1, times)).foldLeft(known.fold(Vector.empty[MeasuredOrder])(_.orders))(
+        MeasuredOrder.added
+      ),
+      first.id.pattern.map(p => p.copy(order = p.order.map(whole.order.indexOf(_)))),
       known.fold(0)(_.runs) + 1,
       at
     )
@@ -159,30 +180,47 @@ object RunRecorder {
 
   /**
    * Adds the estimation errors of a run to an entry. Errors of relations are the errors of their statistics. Errors of
-   * joins exclude the errors of their relations, because the next query corrects the relations first.
+   * joins exclude the errors of their relations, because the next query corrects the relations first. A set that has
+   * run with the same constants before says nothing new about other constants.
    */
   private def errorsOf(
-      g: GroupReport,
-      id: GroupIdentity,
-      whole: GroupIdentity.Whole,
-      before: Option[HistoryEntry],
+      key: String,
+      same: Vector[(CountedGroup, GroupIdentity.Whole)],
+      told: String => Option[HistoryEntry],
       at: Long
-  ): HistoryEntry = {
-    val number                = whole.order.zipWithIndex.toMap
-    val data                  = id.relations.flatten.map(_.data).reduce(_ + _)
-    val known                 = before.collect { case e: GroupErrors if e.data == data => e }
-    val counts                = complete(g, id)
-    val used                  = g.relations.map(_.rows.fold(1.0)(r => math.max(r.value, 1.0)))
-    def missed(relation: Int) = counts.get(Set(relation)).map(rows => math.max(rows.toDouble, 1.0) / used(relation))
-    val found                 = for {
-      (set, rows) <- counts.toVector
-      base = if (set.size == 1) Vector(Some(1.0)) else set.toVector.map(missed)
+  ): GroupErrors = {
+    val id   = same.head._1.id
+    val data = id.relations.flatten.map(_.data).reduce(_ + _)
+    // files may have been added since
+    val known = told(key).collect { case e: GroupErrors if e.data == data || id.grownFrom.contains(e.data) => e }
+    val found = for {
+      (g, whole)  <- withOtherConstants(same)
+      (set, rows) <- g.rows.toVector if !ranBefore(g.id, set, told)
+      base = if (set.size == 1) Vector(Some(1.0)) else set.toVector.map(missed(g, _))
       if base.forall(_.isDefined)
-    } yield set.map(number) -> ((rows.toDouble, id.sets(set).estimated * base.flatten.product))
+    } yield set.map(whole.order.zipWithIndex.toMap) ->
+      ((rows.toDouble, g.id.sets(set).estimated * base.flatten.product))
     val sets = found.foldLeft(known.fold(Map.empty[Set[Int], EstimateErrors])(_.sets)) {
       case (all, (set, (rows, of))) =>
         all.updated(set, all.getOrElse(set, EstimateErrors.none) + (rows, of))
     }
-    GroupErrors(whole.key, id.relations.flatten.flatMap(_.tables).distinct, data, sets, known.fold(0)(_.runs) + 1, at)
+    GroupErrors(key, id.relations.flatten.flatMap(_.tables).distinct, data, sets, known.fold(0)(_.runs) + 1, at)
   }
+
+  private def withOtherConstants[A](same: Vector[(CountedGroup, A)]): Vector[(CountedGroup, A)] = {
+    val keys = same.map(_._1.id.form.map(_.key))
+    same.indices.toVector.filter(i => keys.indexOf(keys(i)) == i).map(same(_))
+  }
+
+  /** The factor by which a relation has more rows than the plan was made with. */
+  private def missed(g: CountedGroup, relation: Int): Option[Double] =
+    g.rows.get(Set(relation)).map(rows => math.max(rows.toDouble, 1.0) / g.used(relation))
+
+  private def ranBefore(id: GroupIdentity, set: Set[Int], told: String => Option[HistoryEntry]): Boolean =
+    id.form.exists(whole =>
+      told(whole.key).exists {
+        case r: GroupRuns => sameData(r, relationsOf(id, whole)) && r.sets.contains(set.map(whole.order.indexOf(_)))
+        case _            => false
+      }
+    )
 }

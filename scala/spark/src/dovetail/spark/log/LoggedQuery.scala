@@ -41,7 +41,8 @@ final case class LoggedQuery(
     g.relations.map(LoggedQuery.PerRelation + _.columns.size * LoggedQuery.PerColumn).sum +
       (g.before ++ g.after).flatMap(_.joins).map(j =>
         LoggedQuery.PerJoin + j.condition.length * 2L + j.relations.size * LoggedQuery.PerName
-      ).sum + g.counts.size * LoggedQuery.PerSet + g.identity.fold(0L)(_.sets.size * LoggedQuery.PerSet)
+      ).sum + g.counts.size * LoggedQuery.PerSet +
+      (if (g.identity.isMade) g.identity.value.fold(0L)(_.sets.size * LoggedQuery.PerSet) else 0L)
   }.sum
 
   private lazy val used: Vector[(TreeReport, TreeReport)] =

@@ -67,7 +67,8 @@ final class QueryLog {
   private def fill(details: LazyValue[LoggedQuery.Details]): Unit = {
     waiting.incrementAndGet()
     thread.execute { () =>
-      try { details.value; bound() }
+      // a query that starts waits for the details alone (PlanSection)
+      try { details.value.groups.foreach(_.identity.value); bound() }
       finally { waiting.decrementAndGet(); () }
     }
   }
@@ -107,7 +108,8 @@ final class QueryLog {
       val byId = results.map { case (e, _) => e.id -> e }.toMap
       synchronized { entries = entries.map(e => byId.getOrElse(e.id, e)) }
       bound()
-      tell(results.collect { case (e, true) => LoggedRun(e, action, finished = true, stops) })
+      lazy val computes = computation(execution, action)
+      tell(results.collect { case (e, true) => LoggedRun(e, computes, finished = true, stops) })
     }
   }
 
@@ -117,7 +119,7 @@ final class QueryLog {
       val found = entriesOf(plan)
       if (found.nonEmpty && startsFirst(plan)) {
         val atRun = GroupAtRun.report(plan)
-        tell(found.map(e => LoggedRun(e.reported(e.groups.map(atRun)), action, finished = false, stops = true)))
+        tell(found.map(e => LoggedRun(e.reported(e.groups.map(atRun)), None, finished = false, stops = true)))
       }
     }
 
@@ -138,6 +140,12 @@ object QueryLog {
 
   /** Marks a physical plan that was reported as run. */
   private val HasRun = TreeNodeTag[Unit]("dovetail.has run")
+
+  /** Hash of what a query computes, whatever names it uses, and of the action: one shows some rows, another all. */
+  private def computation(execution: QueryExecution, action: String): Option[String] =
+    FailOpen("naming a query", (_: String) => Option.empty[String])(
+      Some(s"${action.hashCode.toHexString}${execution.analyzed.semanticHash().toHexString}")
+    )
 
   /** Whether the plan has a LIMIT that does not need all rows of its input. */
   private def stopsEarly(plan: LogicalPlan): Boolean = plan.exists {

@@ -8,8 +8,8 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
-import org.apache.spark.sql.dovetail.history.{KnownRuns, RunRecorder}
-import org.apache.spark.sql.dovetail.report.{Decision, GroupReport, Trace}
+import org.apache.spark.sql.dovetail.history.{HistoryEntry, HistoryForms, KnownRuns, RunRecorder}
+import org.apache.spark.sql.dovetail.report.{Decision, GroupReport, LazyValue, Trace}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.{Capture, GroupForm, Steering}
 import org.apache.spark.sql.internal.SQLConf
@@ -157,7 +157,14 @@ final class GroupOrdering(
       val tree    = if (decision.taken) decision.outcome.best else decision.outcome.original
       val planned = ready.estimated.relations.map(_.profile.rows.value)
       val fewer   = reduced ++ tree.reducers.map(_.reduced)
-      report.copy(identity = RunRecorder.identity(ready.group, ready.historyForms.value, tree, planned, fewer, at))
+      val conf    = SQLConf.get
+      report.copy(identity =
+        new LazyValue(() =>
+          SQLConf.withExistingConf(conf)(
+            RunRecorder.identity(ready.group, ready.historyForms.value, ready.known, tree, planned, fewer, at)
+          )
+        )
+      )
     }
   }
 
@@ -170,10 +177,11 @@ final class GroupOrdering(
   /** The canonical form of the group, which does not depend on how the query is written. */
   def form(group: JoinGroup): GroupForm = preparation(group, group.leaves).form(literals = true)
 
-  /** Keys of the group in the history, with its literals and without. */
-  def historyKeys(group: JoinGroup): Vector[String] = {
+  /** Whether an entry of the history is about this group, with its literals or without. */
+  def isAbout(group: JoinGroup): Option[HistoryEntry => Boolean] = {
     val forms = preparation(group, group.leaves).historyForms.value
-    (forms.whole ++ forms.template).map(_.key).toVector
+    val keys  = (forms.recognized ++ forms.pattern).map(_.key).toSet
+    if (keys.isEmpty) None else Some(e => keys(HistoryForms.patternOf(e.key)))
   }
 
   private def refusal(group: JoinGroup, predicates: JoinPredicates): Option[String] = {

@@ -74,10 +74,11 @@ final class GroupPreparation(
       predicates: JoinPredicates,
       reduced: Set[Int]
   ): PreparedGroup = {
-    val graph = new GroupGraph(group, leaves, predicates, statistics, repeated, planner).graph
-    val now   = settings
-    val forms = new LazyValue(() =>
-      new HistoryForms(group, predicates, now, new GroupForm(group, predicates, graph, _, nulls = true))
+    val graph   = new GroupGraph(group, leaves, predicates, statistics, repeated, planner).graph
+    val now     = settings
+    val sources = graph.relations.map(_.profile.rows.source)
+    val forms   = new LazyValue(() =>
+      new HistoryForms(group, predicates, sources, now, new GroupForm(group, predicates, graph, _, nulls = true))
     )
     val ready = PreparedGroup(
       group,

@@ -25,9 +25,9 @@ final class MeasuredOrders(ready: PreparedGroup, search: Search) {
 
   private val ran = all.filter(_.order.finished)
 
-  /** The outcome to use, and a note for explain. */
-  def choose(found: Outcome): (Outcome, Option[String]) =
-    if (ran.isEmpty) (found, None)
+  /** The plan to use: the best one that has run, unless the search has found one that promises more. */
+  def choose(found: Outcome): Choice =
+    if (ran.isEmpty) Choice(found, hasRun = false, None)
     else {
       val chosen   = best(ran)
       val same     = all.find(_.outcome.best.shape.sameJoins(found.best.shape))
@@ -35,10 +35,13 @@ final class MeasuredOrders(ready: PreparedGroup, search: Search) {
       def fewer    = 1.0 - rowsOf(found.best) / chosen.rows
       def cheaper  = 1.0 - found.best.cost.total / chosen.cost
       def promises = fewer >= 0.0 && cheaper >= 0.0 && math.max(fewer, cheaper) >= LeastGain
-      if (same.exists(_ eq chosen)) (found, None)
-      else if (same.isEmpty && improves && all.size < MostTried && promises)
-        (found, Some("a new order is tried, because its estimated cost is lower than that of the orders that have run"))
-      else (kept(chosen, found), Some("the best of the orders that have run"))
+      if (same.exists(_ eq chosen)) Choice(found, hasRun = true, None)
+      else if (same.isEmpty && improves && all.size < MostTried && promises) Choice(
+        found,
+        hasRun = false,
+        Some("a new order is tried, because its estimated cost is lower than that of the orders that have run")
+      )
+      else Choice(kept(chosen, found), hasRun = true, Some("the best of the orders that have run"))
     }
 
   private def kept(order: OrderRun, found: Outcome): Outcome =
@@ -46,6 +49,13 @@ final class MeasuredOrders(ready: PreparedGroup, search: Search) {
 }
 
 private[dovetail] object MeasuredOrders {
+
+  /**
+   * @param hasRun whether the order is the best one that has run, so that it need not promise a gain over one that has
+   *               not
+   * @param note   for explain
+   */
+  final case class Choice(outcome: Outcome, hasRun: Boolean, note: Option[String])
 
   /** Share of the cost, or of the rows, that an order must promise to save if it has not run yet. */
   private val LeastGain = 0.1
@@ -69,13 +79,14 @@ private[dovetail] object MeasuredOrders {
 
   /**
    * The best of the orders that have run: the cheapest of those whose joins return about the fewest rows, all of which
-   * are counted. An order with which the same query was clearly slower than with another one is out, however few its
-   * rows are.
+   * are counted. An order with which the same queries were clearly slower than with another one is out, however few its
+   * rows are. If each order is slower than another one, by the times of different queries, times decide nothing.
    */
   def best(ran: Vector[OrderRun]): OrderRun = {
     val fast = ran.filterNot(o => ran.exists(_.clearlyFasterThan(o)))
-    val few  = fast.map(_.rows).min * MoreRows
-    fast.filter(_.rows <= few).minBy(_.cost)
+    val good = if (fast.isEmpty) ran else fast
+    val few  = good.map(_.rows).min * MoreRows
+    good.filter(_.rows <= few).minBy(_.cost)
   }
 
   /**
@@ -87,9 +98,10 @@ private[dovetail] object MeasuredOrders {
    */
   final case class OrderRun(order: MeasuredOrder, rows: Double, cost: Double)(val outcome: Outcome) {
 
-    /** Run times decide only for the same query. Among these, the fastest order is slower than none. */
-    def clearlyFasterThan(that: OrderRun): Boolean = order.query.nonEmpty && order.query == that.order.query &&
-      order.millis > 0L && that.order.millis > order.millis * Slower &&
-      that.order.millis > order.millis + SlowerMillis
+    /** Run times decide only for the same queries. */
+    def clearlyFasterThan(that: OrderRun): Boolean = {
+      val (mine, theirs) = order.compared(that.order)
+      mine > 0L && theirs > mine * Slower && theirs > mine + SlowerMillis
+    }
   }
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.dovetail.steer.{AskedOrder, OrderHint, Steering}
  */
 final class OrderChoice(planner: Planner, steering: Steering) {
 
-  /** The first legal order that the user asks for; otherwise the best order, if it saves enough. */
+  /** The first legal order that the user asks for; otherwise the best order, if it has run or saves enough. */
   def apply(ready: PreparedGroup, search: Search, notes: Vector[String]): Decision = {
     val group  = ready.group
     val hinted = planner.ordersFor(group, steering.hints).map(text =>
@@ -22,11 +22,13 @@ final class OrderChoice(planner: Planner, steering: Steering) {
     asked.collectFirst { case (a, Right(outcome)) =>
       a.used(); Decision(outcome, taken = true, all, Some(a.whenUsed))
     }.getOrElse {
-      val (outcome, note) =
-        Trace.timed("search")(new MeasuredOrders(ready, search).choose(search.run(group.shape)))
-      val gain   = Decision.gain(outcome)
-      val forced = planner.reducesAlways && outcome.best.reducers.nonEmpty
-      Decision(outcome, taken = forced || (gain > 0.0 && gain >= planner.minGain), all ++ note, None)
+      val choice  = Trace.timed("search")(new MeasuredOrders(ready, search).choose(search.run(group.shape)))
+      val outcome = choice.outcome
+      val gain    = Decision.gain(outcome)
+      val forced  = planner.reducesAlways && outcome.best.reducers.nonEmpty
+      val proven  = choice.hasRun && !outcome.best.shape.sameJoins(outcome.original.shape)
+      val taken   = forced || proven || (gain > 0.0 && gain >= planner.minGain)
+      Decision(outcome, taken, all ++ choice.note, None)
     }
   }
 

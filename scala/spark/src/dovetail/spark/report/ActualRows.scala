@@ -40,13 +40,14 @@ import org.apache.spark.sql.execution.window.WindowExec
  * its ranges). An exchange reads its input to the end, whatever is above it. At and above a filter that Spark takes
  * from another input (dynamic pruning, Bloom filters), only sets that contain this input are complete. Above an early
  * grouping nothing is counted. Above an empty relation that replaces a part of the plan nothing is complete, because
- * the replaced part may have had more relations than the columns show.
+ * the replaced part may have had more relations than the columns show. A join one of whose inputs already has all
+ * relations of a group is none of that group's joins: it is part of the query around the group.
  */
 object ActualRows {
 
   /** @param drained whether the whole output of the plan was read, exactly once */
   def apply(plan: SparkPlan, groups: Vector[GroupReport], drained: Boolean = true): Vector[GroupReport] = {
-    val found = new Walk(groups.map(_.relations.map(_.columns)))
+    val found = new Walk(groups.map(_.relations.map(_.columns)), mayReduceBySemiJoins(plan))
     found(plan, drained)
     val atRun = GroupAtRun.report(plan)
     groups.zipWithIndex.map { case (g, i) =>
@@ -97,7 +98,11 @@ object ActualRows {
       replaced: Boolean
   )
 
-  final private class Walk(relations: Vector[Vector[Set[ExprId]]]) {
+  /**
+   * @param relations columns of the relations of each group
+   * @param semiJoins whether a semi join with the columns of both inputs of a join may be below this join
+   */
+  final private class Walk(relations: Vector[Vector[Set[ExprId]]], semiJoins: Boolean) {
     val rows = mutable.LinkedHashMap.empty[Key, Count]
 
     // indexed by column, because a query may have hundreds of groups, and Spark's other listeners wait for this walk
@@ -129,14 +134,15 @@ object ActualRows {
       val replaced               = mayReplace(p) || below.exists(_.replaced)
       val sets                   = made(inputs)
       val own                    = if (merged) Vector.empty else sets
-      val all                    = (drained || p.isInstanceOf[BroadcastExchangeLike]) && !replaced
+      val all                    = (drained || p.isInstanceOf[BroadcastExchangeLike]) && !replaced && !semiJoins
       def count(key: Key): Count =
         Count(p.metrics("numOutputRows").value, all && filters.forall(from(key, _)))
       val (singles, open) = p match {
         case _: BaseJoinExec =>
-          val joined = sets.collect { case (group, set) if set.size > 1 => group }.toSet
+          def isOf(key: Key) = key._2.size > 1 && !below.exists(b => key._2.forall(r => b.inputs((key._1, r))))
+          val joined         = sets.filter(isOf).map(_._1).toSet
           for (b <- below; (key, c) <- b.singles if joined(key._1) && !rows.contains(key)) rows(key) = c
-          val keys = own.filter(key => key._2.size > 1 && !rows.contains(key))
+          val keys = own.filter(key => isOf(key) && !rows.contains(key))
           keys.foreach(key => rows(key) = count(key))
           (Map.empty[Key, Count], keys)
         case _ =>
@@ -244,6 +250,10 @@ object ActualRows {
 
   /** Setting of Spark, from 4.2 on: a join with a union may become a union of joins. */
   private val JoinsBelowUnions = "spark.sql.optimizer.pushDownJoinThroughUnion.enabled"
+
+  /** Whether a runtime filter may be a semi join, as in Spark 3.5 with a setting. */
+  private def mayReduceBySemiJoins(plan: SparkPlan): Boolean =
+    plan.conf.getConfString("spark.sql.optimizer.runtimeFilter.semiJoinReduction.enabled", "false").toBoolean
 
   /**
    * Whether a sort-merge join reads an input to its end. It stops with the other side, unless it returns unmatched

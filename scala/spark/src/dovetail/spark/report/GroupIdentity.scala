@@ -8,8 +8,10 @@ import dovetail.kernel.enumerate.Shape
  *
  * @param form      key of the recognized relations and their joins, with constants; None if the predicates of the joins
  *                  may return different results
- * @param template  key of the whole group, without constants; None if the group has no constants, or not all of its
+ * @param pattern   key of the whole group, without constants; None if the group has no constants, or not all of its
  *                  relations are recognized
+ * @param template  the same for the errors of estimates, which depend on the statistics, too
+ * @param grownFrom state of the data whose estimation errors still count, because files were only added since
  * @param relations keys of the relations by number; None for a relation without a name, without recognizable data, or
  *                  with an expression that may return different results
  * @param sets      keys of the recognized relations, and of the chosen plan's joins of only these
@@ -17,7 +19,9 @@ import dovetail.kernel.enumerate.Shape
  */
 final case class GroupIdentity(
     form: Option[GroupIdentity.Whole],
+    pattern: Option[GroupIdentity.Whole],
     template: Option[GroupIdentity.Whole],
+    grownFrom: Option[DataStamp],
     relations: Vector[Option[GroupIdentity.OfRelation]],
     sets: Map[Set[Int], GroupIdentity.OfSet],
     shape: Option[Shape]

@@ -107,7 +107,7 @@ object Trace {
  * @param runnerUp  the best order other than the chosen one
  * @param costModel name of the cost model
  * @param missing   tables that lack statistics which the estimates need
- * @param identity  keys by which the history recognizes the group, if it can
+ * @param identity  keys by which the history recognizes the group, if it can; made in the background
  * @param counts    rows that sets of the group's relations returned in a run
  * @param atRun     decisions about chains of the group's joins while the query ran
  */
@@ -123,7 +123,7 @@ final case class GroupReport(
     runnerUp: Option[(String, Cost)],
     costModel: Option[String],
     missing: Vector[TableAdvice] = Vector.empty,
-    identity: Option[GroupIdentity] = None,
+    identity: LazyValue[Option[GroupIdentity]] = LazyValue.made(None),
     counts: Map[Set[Int], ActualRows.Count] = Map.empty,
     atRun: Vector[RunTimeOrder] = Vector.empty
 ) {

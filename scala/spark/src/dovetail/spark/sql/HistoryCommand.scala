@@ -22,12 +22,12 @@ object HistoryCommand {
         history.forget(_.tables.exists(tables))
       case Some(OfQuery(sql)) =>
         val query = new PlannedQuery(session, sql, Asker)
-        val keys  = query.top.collect { case JoinGroup(group) => query.ordering.historyKeys(group) }.flatten.toSet
-        if (keys.isEmpty) throw NotRecognizable(
+        val about = query.top.collect { case JoinGroup(group) => query.ordering.isAbout(group) }.flatten
+        if (about.isEmpty) throw NotRecognizable(
           s"$Asker: this query has no joins by which the history would know it: $sql.",
           "asker" -> Asker
         )
-        history.forget(e => keys(e.key))
+        history.forget(e => about.exists(_(e)))
     }
     s"$gone entries of the history removed"
   }
