@@ -61,10 +61,12 @@ DOVETAIL_BARE = Mode("dovetail_bare", "Dovetail, nothing analyzed", False, _conf
 DOVETAIL_ONE_PASS = Mode(
     "dovetail_one_pass", "Dovetail, one pass", False, _conf(dovetail=True, cbo=False), collected=True
 )
-
+DOVETAIL_BARE_CBO = Mode(
+    "dovetail_bare_cbo", "Dovetail and Spark's CBO, nothing analyzed", False, _conf(dovetail=True, cbo=True)
+)
 
 # What the planner knows about the tables, for commands that measure Dovetail alone.
-STATISTICS = {"bare": DOVETAIL_BARE, "analyzed": DOVETAIL}
+STATISTICS = {"bare": DOVETAIL_BARE, "bare_cbo": DOVETAIL_BARE_CBO, "analyzed": DOVETAIL}
 
 
 class Bench:
