@@ -3,8 +3,9 @@
     python -m dovetail_bench.history_cost --suite tpcds --rounds 2
 
 Nothing is analyzed. A first round without history warms up the JVM. Then every query runs once per round with history.
-After each run, the query is planned once more, and explain says how long the look-up took. The CPU time of the
-history's threads is read before and after all rounds. Exit code 1 if a query fails, with --gate also if a target is
+After each run, the query is planned once more, and explain says how long the look-up took. At the end, all queries are
+planned some times more, without running, for the look-up of a warm optimizer. The CPU time of the history's threads is
+read after each run. Exit code 1 if a query fails, with --gate also if a target is
 missed.
 """
 
@@ -14,7 +15,7 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from statistics import median
 from typing import Any
 
@@ -35,6 +36,9 @@ MAX_LOOKUP_MS = 1.0
 # Largest share of the time of all queries that the history's thread computes.
 MAX_SHARE = 0.01
 
+# Plannings of each query before the one that counts as warm. Compiled code needs some hundred calls.
+WARM = 10
+
 # Names of the threads that work for the history: one makes the keys of a query's joins, among the rest of the query
 # log, and the other one records runs. Rows are read from the plan in Spark's own thread for listeners.
 THREADS = ("dovetail-history", "dovetail-log")
@@ -49,12 +53,14 @@ class Run:
         seconds: Time of the query.
         planning_ms: Time of the rule that orders joins, when the query was planned again.
         lookup_ms: The part of it that looks into the history.
+        warm_ms: The same in the last of many plannings.
     """
 
     query: str
     seconds: float
     planning_ms: float
     lookup_ms: float
+    warm_ms: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -102,6 +108,10 @@ def run(options: argparse.Namespace) -> Found:
                     failures[query.name] = reason(failed)
             say(f"round {number} of {options.rounds}: {sum(r.seconds for r in runs):.1f} s with history so far")
         after |= history_thread_seconds(session.spark)
+        texts = {q.name: q.text for q in queries if q.name not in failures}
+        for _ in range(WARM):
+            warm = {n: dovetail.explain(t, session.spark).to_dict()["planning_ms"]["history"] for n, t in texts.items()}
+        runs = [replace(r, warm_ms=warm[r.query]) for r in runs if r.query in warm]
     spent = sum(seconds - before.get(thread, 0.0) for thread, seconds in after.items())
     return Found([r for r in runs if r.query not in failures], spent, failures)
 
@@ -119,10 +129,12 @@ def history_thread_seconds(spark: SparkSession) -> dict[int, float]:
 
 def targets(found: Found) -> list[dict[str, Any]]:
     """Targets of a run, and whether each is hit."""
-    lookup = median(run.lookup_ms for run in found.runs)
+    lookup = median(run.warm_ms for run in found.runs)
     share = found.thread_seconds / found.seconds
     return [
-        report.target(f"median of the look-up at most {MAX_LOOKUP_MS:g} ms", lookup, lookup <= MAX_LOOKUP_MS),
+        report.target(
+            f"median of the look-up, warm optimizer, at most {MAX_LOOKUP_MS:g} ms", lookup, lookup <= MAX_LOOKUP_MS
+        ),
         report.target(
             f"CPU time of the threads that record at most {MAX_SHARE:.0%} of the queries' time",
             f"{share:.2%}",
@@ -136,7 +148,9 @@ def write_page(page: report.Page, found: Found, goals: Sequence[dict[str, Any]])
     """Fills the page."""
     page.text(
         f"{len(found.runs)} runs, nothing analyzed: {found.seconds:.1f} s of queries, {found.thread_seconds:.2f} s of "
-        "CPU time of the threads that record them. The look-up is a part of the planning time."
+        "CPU time of the threads that record them. The look-up is a part of the planning time. Its median is "
+        f"{median(run.lookup_ms for run in found.runs):.2f} ms in the second planning of each query, and "
+        f"{median(run.warm_ms for run in found.runs):.2f} ms in the last of {WARM} more."
     )
     page.targets(goals)
     slowest = sorted(found.runs, key=lambda run: -run.lookup_ms)[:10]

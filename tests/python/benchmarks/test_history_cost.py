@@ -12,7 +12,7 @@ from dovetail_bench.history_cost import Found, Run, history_thread_seconds, targ
 
 
 def found(*lookups: float, thread: float, failures: dict[str, str] | None = None) -> Found:
-    return Found([Run(f"q{i}", 2.0, 20.0, ms) for i, ms in enumerate(lookups)], thread, failures or {})
+    return Found([Run(f"q{i}", 2.0, 20.0, 9.0, ms) for i, ms in enumerate(lookups)], thread, failures or {})
 
 
 def hits(run: Found) -> list[bool]:

@@ -162,7 +162,9 @@ object HistoryForms {
 
   /** Text of the columns that are not compared byte by byte. Their types contain the word only from Spark 4.0 on. */
   private def collations(schema: StructType): String =
-    schema.fields.map(f => s"${f.name} ${f.dataType.catalogString}").filter(_.contains(" collate ")).mkString(", ")
+    schema.fields.filter(_.dataType.catalogString.contains(" collate ")).map(f =>
+      s"${f.name} ${f.dataType.catalogString}"
+    ).mkString(", ")
 
   private def asked(options: Map[String, String]): TreeMap[String, String] = {
     val all = new TreeMap[String, String]

@@ -187,12 +187,12 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
   /** An expression whose children are normalized. */
   private def node(e: Expression, name: Int => String): Expression = e match {
     case a: Attribute =>
-      columns.get(a.exprId).fold(named(if (literals) Nameless else a.name, a.dataType)) { case (i, column) =>
-        named(column, a.dataType, name(i))
+      columns.get(a.exprId).fold(written(if (literals) Nameless else a.name, a.dataType)) { case (i, column) =>
+        written(column, a.dataType, name(i))
       }
-    case p: PlanExpression[_]                         => named(if (literals) Nameless else "query", p.dataType)
-    case l: Literal if !literals                      => named(Constant, l.dataType)
-    case u: ScalaUDF if literals && u.udfName.isEmpty => named(Nameless, u.dataType)
+    case p: PlanExpression[_]                         => written(if (literals) Nameless else "query", p.dataType)
+    case l: Literal if !literals                      => written(Constant, l.dataType)
+    case u: ScalaUDF if literals && u.udfName.isEmpty => written(Nameless, u.dataType)
     case i: InSet                 => among(i.child, i.hset.toSeq.map(v => Literal(v, i.child.dataType)))
     case i: In                    => among(i.value, i.list)
     case EqualTo(l, r)            => if (r.sql < l.sql) EqualTo(r, l) else EqualTo(l, r)
@@ -204,7 +204,7 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
 
   /** Text of an IN list. If constants are not part of the text, their number is not either. */
   private def among(value: Expression, list: Seq[Expression]): Expression =
-    if (literals) In(value, sorted(list)) else In(value, Seq(named(Constant, value.dataType)))
+    if (literals) In(value, sorted(list)) else In(value, Seq(written(Constant, value.dataType)))
 
   private def sorted(es: Seq[Expression]): Seq[Expression] = {
     val texts = es.map { e => PlanningTime.check(); text(e) -> e }
@@ -213,8 +213,18 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     ).map(_._2)
   }
 
-  private def named(text: String, dataType: DataType, input: String = ""): Attribute =
-    AttributeReference(text, dataType)(ExprId(0L), if (input.isEmpty) Nil else Seq(input))
+  /** A column that no input has. */
+  private def named(text: String, dataType: DataType): Attribute = AttributeReference(text, dataType)(ExprId(0L), Nil)
+
+  /** A column of which only the text remains. Its text is made once: that of an AttributeReference takes long. */
+  private def written(column: String, dataType: DataType, input: String = ""): Attribute =
+    PrettyAttribute(if (input.isEmpty) quoted(column) else s"${quoted(input)}.${quoted(column)}", dataType)
+
+  /** A name as in SQL: in backticks unless it is a plain identifier. */
+  private def quoted(name: String): String = {
+    val plain = name.nonEmpty && name.forall(c => c < 128 && (c.isLetterOrDigit || c == '_'))
+    if (plain && !name.forall(_.isDigit)) name else s"`${name.replace("`", "``")}`"
+  }
 }
 
 object PlanForm {
