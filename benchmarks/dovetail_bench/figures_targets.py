@@ -32,7 +32,7 @@ BENCHMARKS = {
     ),
     "false_statistics": ("false row counts", "time of queries whose row counts are wrong by a factor of 1,000"),
     "fuzz": ("generated queries", "whether generated queries return the rows of plain Spark and of DuckDB"),
-    "history_cost": ("cost of the history", "time of the look-up at planning, and of the thread that records runs"),
+    "history_cost": ("cost of the history", "time of the look-up at planning, and of the threads that record runs"),
     "join_rows": ("join rows", "join rows of each query of a suite, compared with plain Spark and its CBO"),
     "learning": ("learning", "whether the history improves the orders of queries that run again"),
     "memory": ("memory", "whether a query fails for lack of memory with Dovetail alone, under small drivers"),

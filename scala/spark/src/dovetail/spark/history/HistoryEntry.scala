@@ -95,10 +95,13 @@ final case class MeasuredOrder(shape: String, runs: Int, times: Vector[MeasuredO
     else if (!finished) that
     else copy(runs = runs + that.runs, times = that.times.foldLeft(times)(added).takeRight(MostQueries))
 
-  /** Milliseconds that the queries took which ran with both plans: with this one, and with the other one. */
+  /**
+   * Milliseconds that the queries took which ran with both plans: with this one, and with the other one. The first run
+   * of a query in an application may have been slow for other reasons, so it does not show that the other plan is slow.
+   */
   def compared(that: MeasuredOrder): (Long, Long) = {
-    val both =
-      for (mine <- times; theirs <- that.times if theirs.query == mine.query) yield (mine.millis, theirs.millis)
+    val both = for (mine <- times; theirs <- that.times if theirs.query == mine.query && theirs.again)
+      yield (mine.millis, theirs.millis)
     (both.map(_._1).sum, both.map(_._2).sum)
   }
 }
@@ -108,15 +111,17 @@ object MeasuredOrder {
   /**
    * @param query  hash of what the query computes, and of the action
    * @param millis time of the fastest run
+   * @param again  whether one of the runs came after another run of the query in the same application: a first run
+   *               compiles code and reads files for the first time
    */
-  final case class QueryTime(query: String, millis: Long)
+  final case class QueryTime(query: String, millis: Long, again: Boolean)
 
   /** Most queries whose times are kept for one plan. */
   private val MostQueries = 4
 
   private def added(times: Vector[QueryTime], run: QueryTime): Vector[QueryTime] = {
-    val before = times.filter(_.query == run.query).map(_.millis)
-    times.filterNot(_.query == run.query) :+ run.copy(millis = (before :+ run.millis).min)
+    val all = times.filter(_.query == run.query) :+ run
+    times.filterNot(_.query == run.query) :+ run.copy(millis = all.map(_.millis).min, again = all.exists(_.again))
   }
 
   /** Adds a run. */

@@ -152,7 +152,7 @@ object RunRecorder {
     val sets           = for ((g, w) <- same; (set, rows) <- g.rows)
       yield set.map(w.order.zipWithIndex.toMap) -> GroupRuns.OfSet(g.id.sets(set).key, rows, g.id.sets(set).estimated)
     val took  = run.query.nanos.fold(0L)(TimeUnit.NANOSECONDS.toMillis(_))
-    val times = run.computes.map(MeasuredOrder.QueryTime(_, took)).toVector
+    val times = run.computes.map(MeasuredOrder.QueryTime(_, took, run.again)).toVector
     val ran   = if (run.stops) Vector.empty else same.flatMap { case (g, w) => g.order(w) }.distinct
     GroupRuns(
       key,

@@ -17,7 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   Sort
 }
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.dovetail.base.{DetachedThreads, DovetailConf, FailOpen, HeapLimit, QueryText}
+import org.apache.spark.sql.dovetail.base.{BoundedCache, DetachedThreads, DovetailConf, FailOpen, HeapLimit, QueryText}
 import org.apache.spark.sql.dovetail.report.{ActualRows, ExecutedPlan, GroupAtRun, LazyValue, Trace}
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
@@ -108,8 +108,9 @@ final class QueryLog {
       val byId = results.map { case (e, _) => e.id -> e }.toMap
       synchronized { entries = entries.map(e => byId.getOrElse(e.id, e)) }
       bound()
-      lazy val computes = computation(execution, action)
-      tell(results.collect { case (e, true) => LoggedRun(e, computes, finished = true, stops) })
+      val computes = if (observers.isEmpty) None else computation(execution, action)
+      val again    = computes.exists(runBefore)
+      tell(results.collect { case (e, true) => LoggedRun(e, computes, again, finished = true, stops) })
     }
   }
 
@@ -119,7 +120,9 @@ final class QueryLog {
       val found = entriesOf(plan)
       if (found.nonEmpty && startsFirst(plan)) {
         val atRun = GroupAtRun.report(plan)
-        tell(found.map(e => LoggedRun(e.reported(e.groups.map(atRun)), None, finished = false, stops = true)))
+        tell(found.map(e =>
+          LoggedRun(e.reported(e.groups.map(atRun)), None, again = false, finished = false, stops = true)
+        ))
       }
     }
 
@@ -134,6 +137,9 @@ object QueryLog {
    */
   final private case class Place(log: Long, id: Long)
 
+  /** Most queries of which it is known that they have run: about a hundred bytes each. */
+  private val MostComputed = 10000L
+
   private val logsMade = new AtomicLong
 
   private val Entry = TreeNodeTag[Place]("dovetail.entry")
@@ -146,6 +152,15 @@ object QueryLog {
     FailOpen("naming a query", (_: String) => Option.empty[String])(
       Some(s"${action.hashCode.toHexString}${execution.analyzed.semanticHash().toHexString}")
     )
+
+  /** What has run in this application. */
+  private val computed = new BoundedCache[String, Unit]("queries that have run", MostComputed)(_ => 1L)
+
+  private def runBefore(computes: String): Boolean = {
+    val before = computed.get(computes).isDefined
+    computed.put(computes, ())
+    before
+  }
 
   /** Whether the plan has a LIMIT that does not need all rows of its input. */
   private def stopsEarly(plan: LogicalPlan): Boolean = plan.exists {
