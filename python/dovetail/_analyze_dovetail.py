@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from dovetail import _spark_errors
 from dovetail._analyze_mode import TOGGLE_KEY, Mode, Request, Statement, names, partition_clause
-from dovetail._analyze_target import Database, Table
-from dovetail.errors import AnalyzeError, NotAnalyzableError, listing
+from dovetail._analyze_target import FILE_FORMATS, Database, Table
+from dovetail.errors import AnalyzeError, NotAnalyzableError, TargetNotFoundError, did_you_mean, listing
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession
@@ -55,10 +55,36 @@ class DovetailPass(Mode):
         return tuple(found)
 
     def failure(self, spark: SparkSession, table: Table, statement: Statement, error: Exception) -> AnalyzeError:
+        if table.kind == "path":
+            return _of_files(table, error)
         return AnalyzeError(f"{table.name} could not be analyzed: {_spark_errors.reason(error)}")
 
     def notes(self, spark: SparkSession, table: Table, request: Request, answers: Sequence[Row]) -> list[str]:
         return [f"{row['table']}: {row['notes']}" for row in answers if row["notes"]]
+
+
+def _of_files(table: Table, error: Exception) -> AnalyzeError:
+    """The error for files that were given by path. Spark's own does not always name the path."""
+    data_format, path = table.parts
+    formats = f"Formats: {listing(FILE_FORMATS)}."
+    if _spark_errors.is_no_path(error):
+        return TargetNotFoundError(
+            f"there are no files at '{path}': the path does not exist. {table.name} must name a file or a directory "
+            "that the session can read, with its scheme (s3a://, hdfs://, file:///) if it is not in the default file "
+            "system."
+        )
+    if _spark_errors.is_not_found(error):
+        return TargetNotFoundError(
+            f"there is no file format '{data_format}'.{did_you_mean(data_format, FILE_FORMATS)} {formats}"
+        )
+    if _spark_errors.is_unreadable(error):
+        why = f"Spark finds no {data_format} data at this path"
+    else:
+        why = _spark_errors.reason(error).removesuffix(".")
+    return AnalyzeError(
+        f"{table.name} could not be analyzed: {why}. If its files have another format, name that one in place of "
+        f"{data_format}. {formats}"
+    )
 
 
 def analyze_statement(

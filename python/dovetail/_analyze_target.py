@@ -30,7 +30,7 @@ _TIMES = ("date", "timestamp", "timestamp_ntz")
 ANALYZABLE_TYPES = frozenset(("boolean", *_NUMBERS, *_TIMES, "string", "char", "varchar", "binary"))
 
 # Names of data sources that read files. They may be the first part of the name of a path.
-_OF_FILES = ("parquet", "orc", "csv", "json", "text", "avro", "xml", "delta")
+FILE_FORMATS = ("parquet", "orc", "csv", "json", "text", "avro", "xml", "delta")
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ def _named(spark: SparkSession, target: str) -> Table | Database:
         try:
             return database(spark, parts)
         except TargetNotFoundError:
-            if len(parts) == 2 and parts[0].lower() in _OF_FILES and isinstance(no_table, TargetNotFoundError):
+            if len(parts) == 2 and parts[0].lower() in FILE_FORMATS and isinstance(no_table, TargetNotFoundError):
                 return _files(spark, parts, target)
             raise no_table from no_table.__cause__
 

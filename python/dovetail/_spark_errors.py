@@ -26,6 +26,16 @@ from dovetail.errors import (
 # Spark's conditions for "there is no such table", whichever part of its name is wrong.
 _NO_TABLE = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "CATALOG_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE")
 
+# Spark's conditions for files at a path that are not in the named format, and for a directory without files. Their
+# texts name no path, or span several lines. The second one is that of Spark 3.5 and 4.0, the fourth that of Spark 3.5.
+_UNREADABLE = (
+    "FAILED_TO_CREATE_PLAN_FOR_DIRECT_QUERY",
+    "UNSUPPORTED_DATASOURCE_FOR_DIRECT_QUERY",
+    "UNSUPPORTED_FEATURE.QUERY_ONLY_CORRUPT_RECORD_COLUMN",
+    "_LEGACY_ERROR_TEMP_1285",
+    "UNABLE_TO_INFER_SCHEMA",
+)
+
 # Prefix of the names of Dovetail's conditions.
 PREFIX = "DOVETAIL_"
 
@@ -71,7 +81,17 @@ def condition(error: BaseException) -> str:
 
 def is_not_found(error: BaseException) -> bool:
     """Whether Spark says that there is no such table, view or path."""
-    return is_spark_error(error) and condition(error).startswith((*_NO_TABLE, "PATH_NOT_FOUND"))
+    return is_no_path(error) or (is_spark_error(error) and condition(error).startswith(_NO_TABLE))
+
+
+def is_no_path(error: BaseException) -> bool:
+    """Whether Spark says that a path does not exist."""
+    return is_spark_error(error) and condition(error) == "PATH_NOT_FOUND"
+
+
+def is_unreadable(error: BaseException) -> bool:
+    """Whether Spark says that it finds no data of the named format at a path."""
+    return is_spark_error(error) and condition(error) in _UNREADABLE
 
 
 def own_error(error: BaseException) -> DovetailError | None:

@@ -3,10 +3,11 @@ package org.apache.spark.sql.dovetail
 import scala.collection.mutable
 import scala.util.Random
 
+import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Statistics}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.leaf.PublishedRelation
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.{FileSourceScanExec, InSubqueryExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.LogicalRelation
@@ -143,31 +144,187 @@ class PublishSuite extends DovetailSuite with BeforeAndAfterAll {
     case plan                     => plan
   }
 
+  /** Columns of a table whose files take more bytes than its rows take in memory. */
+  private val (key, number) = ("a_column_with_a_long_name_" + "k" * 150, "a_column_with_a_long_name_" + "n" * 150)
+
+  /** Runs `body` with the table `texts`: its columns are `key`, from 0 to 8, and `number`, which is unique. */
+  private def withTexts[A](rows: Int)(body: => A): A = withTables("texts") {
+    spark.sql(
+      s"CREATE TABLE texts USING json AS SELECT CAST(id % 9 AS INT) $key, CAST(id AS INT) $number FROM range($rows)"
+    )
+    body
+  }
+
+  private def analyze(table: String): Unit = {
+    withConf(DovetailConf.StoreWriteBack.key -> "false")(spark.sql(s"DOVETAIL ANALYZE TABLE $table").collect())
+    ()
+  }
+
+  private def size(sql: String, published: Boolean): BigInt = publishing(published)(ofLeaf(sql).sizeInBytes)
+
   test("the size of rows that take less than their file, and never more than Spark's own") {
-    withDirectory { dir =>
-      val text = dir.resolve("text").toString
-      spark.sql(s"SELECT CAST(id AS INT) i, CAST(id AS INT) j FROM range($Rows)").selectExpr(
-        "i AS a_column_with_a_name_that_takes_many_bytes",
-        "j AS another_column_with_a_name_that_takes_many_bytes"
-      ).write.json(text)
-      withTables("texts") {
-        spark.sql(
-          "CREATE TABLE texts (a_column_with_a_name_that_takes_many_bytes INT, " +
-            s"another_column_with_a_name_that_takes_many_bytes INT) USING json LOCATION '$text'"
-        )
-        val sql = "SELECT * FROM texts"
-        val own = ofLeaf(sql)
-        publishing(on = true)(assert(ofLeaf(sql) == own, "nobody has counted its rows"))
-        withConf(DovetailConf.StoreWriteBack.key -> "false")(spark.sql("DOVETAIL ANALYZE TABLE texts").collect())
-        publishing(on = true) {
-          assert(ofLeaf(sql).rowCount.contains(BigInt(Rows)))
-          assert(ofLeaf(sql).sizeInBytes <= own.sizeInBytes && ofLeaf(sql).sizeInBytes >= 2 * 8 * Rows)
-        }
+    withTexts(Rows) {
+      val sql = "SELECT * FROM texts"
+      val own = ofLeaf(sql)
+      publishing(on = true)(assert(ofLeaf(sql) == own, "nobody has counted its rows"))
+      analyze("texts")
+      publishing(on = true) {
+        assert(ofLeaf(sql).rowCount.contains(BigInt(Rows)))
+        assert(ofLeaf(sql).sizeInBytes < own.sizeInBytes && ofLeaf(sql).sizeInBytes >= 2 * 8 * Rows)
       }
     }
     Seq("bare", "bareorc").foreach { t =>
-      val own = ofLeaf(s"SELECT * FROM $t").sizeInBytes
-      publishing(on = true)(assert(ofLeaf(s"SELECT * FROM $t").sizeInBytes <= own))
+      assert(size(s"SELECT * FROM $t", published = true) <= size(s"SELECT * FROM $t", published = false))
+    }
+  }
+
+  /** Nothing is broadcast, so Spark pays for a filter at run time with another scan. It does not do so by default. */
+  private lazy val shuffled = Seq(
+    "spark.sql.autoBroadcastJoinThreshold"                           -> "-1",
+    "spark.sql.adaptive.enabled"                                     -> "false",
+    "spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly" -> "false",
+    DovetailConf.BroadcastEnabled.key                                -> "false",
+    DovetailConf.Reducers.key                                        -> "false"
+  )
+
+  /** Whether a scan of the planned query skips partitions that the other input of a join does not have. */
+  private def prunes(sql: String): Boolean = physical(sql).exists {
+    case s: FileSourceScanExec => s.partitionFilters.exists(_.exists(_.isInstanceOf[InSubqueryExec]))
+    case _                     => false
+  }
+
+  private val fallback = "spark.sql.optimizer.dynamicPartitionPruning.fallbackFilterRatio"
+
+  test("Spark prunes partitions at run time by the published size of the other input") {
+    withTexts(rows = 300) {
+      analyze("texts")
+      // Spark takes half of the partitioned table's bytes to be pruned
+      val pruned = size("SELECT * FROM parts WHERE ten IS NOT NULL", published = true) / 2
+      assert(size("SELECT * FROM texts", published = true) < pruned)
+      assert(size("SELECT * FROM texts", published = false) > pruned)
+      val sql = s"SELECT count(*) FROM parts JOIN texts ON parts.ten = texts.$key WHERE texts.$number < 5"
+      assert(!publishing(on = false, shuffled: _*)(prunes(sql)))
+      publishing(on = true, shuffled: _*) {
+        assert(prunes(sql))
+        sameAnswer(sql, reorders = false)
+      }
+    }
+  }
+
+  test("Spark prunes partitions at run time by published distinct values") {
+    withTables("nine") {
+      spark.sql(
+        "CREATE TABLE nine USING parquet AS SELECT CAST(id % 9 AS INT) k, CAST(id AS INT) n, " +
+          "sha2(CAST(id AS STRING), 256) s FROM range(250)"
+      )
+      Seq("parts", "nine").foreach(analyze)
+      Seq("nine", "parts WHERE ten IS NOT NULL").map(t => s"SELECT * FROM $t").foreach { sql =>
+        assert(size(sql, published = true) == size(sql, published = false), "only the distinct values differ")
+      }
+      // of ten partitions, nine keys prune a tenth, and three keys most of them
+      val nine  = "SELECT count(*), max(s) FROM parts JOIN nine ON parts.ten = nine.k WHERE nine.n >= 0"
+      val three = "SELECT count(*), max(s) FROM parts JOIN nine ON parts.ten = nine.k WHERE nine.n < 3"
+      def decisions(on: Boolean, more: (String, String)*) = publishing(on, shuffled ++ cbo ++ more: _*)(
+        Seq(nine -> "0.9", three -> "0.1").map { case (sql, ratio) =>
+          withConf(fallback -> ratio)(prunes(sql))
+        }
+      )
+      assert(decisions(on = false) == Seq(true, false))
+      assert(decisions(on = true) == Seq(false, true))
+      publishing(on = true, shuffled ++ cbo: _*)(Seq(nine, three).foreach(sameAnswer(_, reorders = false)))
+      val ignored = "spark.sql.optimizer.dynamicPartitionPruning.useStats" -> "false"
+      assert(decisions(on = true, ignored) == Seq(true, false))
+    }
+  }
+
+  private val (creation, application) = (
+    "spark.sql.optimizer.runtime.bloomFilter.creationSideThreshold",
+    "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold"
+  )
+
+  /** The rows that Spark expects in each Bloom filter that it has put into the query; 1,000,000 without an estimate. */
+  private def blooms(sql: String): Seq[Long] = optimized(sql).collectWithSubqueries { case p =>
+    p.expressions.flatMap(_.collect { case b: BloomFilterAggregate => b.estimatedNumItemsExpression.eval() })
+  }.flatten.map(_.asInstanceOf[Long])
+
+  test("Spark filters inputs at run time by the published sizes of both sides") {
+    withTexts(rows = 300) {
+      analyze("texts")
+      val own   = size("SELECT * FROM texts", published = false)
+      val small = size("SELECT * FROM texts", published = true)
+      assert(small < own)
+      def filters(sql: String, on: Boolean, more: (String, String)*) =
+        publishing(on, shuffled ++ ((application -> "0") +: more): _*) {
+          sameAnswer(sql, reorders = false)
+          blooms(sql).size
+        }
+      def made(n: BigInt)    = creation    -> n.toString
+      def applied(n: BigInt) = application -> n.toString
+
+      val byTexts = s"SELECT count(*) FROM bare JOIN texts ON bare.id = texts.$number WHERE texts.$key = 3"
+      assert(filters(byTexts, on = false, made(small)) == 0)
+      assert(filters(byTexts, on = true, made(small)) == 1)
+
+      val ofTexts = s"SELECT count(*) FROM one JOIN texts ON one.k = texts.$number WHERE one.v = 3"
+      assert(filters(ofTexts, on = false, applied(own)) == 1)
+      assert(filters(ofTexts, on = true, applied(own)) == 0)
+
+      // Spark does not know the size of a partitioned table if the catalog does not, and takes it to be small
+      val ofParts = "SELECT count(*) FROM one JOIN parts ON one.k = parts.id WHERE one.v = 3"
+      assert(filters(ofParts, on = false, applied(1)) == 0)
+      assert(filters(ofParts, on = true, applied(1)) == 1)
+    }
+  }
+
+  test(
+    "Spark's Bloom filters have room for the rows that its CBO expects, and are left out of a broadcast it expects"
+  ) {
+    withTables("counted") {
+      spark.sql("CREATE TABLE counted USING parquet AS SELECT id k FROM bare")
+      analyze("counted")
+      val sql = "SELECT count(*) FROM bare JOIN counted ON bare.id = counted.k WHERE counted.k < 250"
+      def expected(on: Boolean, more: (String, String)*) =
+        publishing(on, shuffled ++ cbo ++ ((application -> "0") +: more): _*)(blooms(sql))
+      assert(expected(on = false) == Seq(1000000L))
+      assert(expected(on = true).size == 1 && expected(on = true).forall(n => n >= 250 && n <= 252))
+      // an estimate makes no broadcast possible, so this join is shuffled without a Bloom filter
+      val small = "spark.sql.autoBroadcastJoinThreshold" -> "10000"
+      assert(expected(on = false, small) == Seq(1000000L) && expected(on = true, small).isEmpty)
+      publishing(on = true, shuffled ++ cbo :+ small: _*)(
+        assert(physical(sql).collect { case j: BaseJoinExec => j.nodeName } == Seq("SortMergeJoin"))
+      )
+    }
+  }
+
+  /** The line of EXPLAIN COST about the grouping. */
+  private def grouping(sql: String): String = costs(sql).linesIterator.find(_.startsWith("Aggregate")).get
+
+  test("a grouping has as many rows as published distinct values if Spark's CBO is on, otherwise a share of the size") {
+    withTables("counted") {
+      spark.sql("CREATE TABLE counted USING parquet AS SELECT id, ten, w, d, IF(ten = 0, NULL, ten) n FROM bare")
+      analyze("counted")
+      val byTwo = "SELECT ten, w, count(*) FROM counted GROUP BY ten, w"
+      publishing(on = false, cbo: _*)(assert(!grouping(byTwo).contains("rowCount"), grouping(byTwo)))
+      publishing(on = true, cbo: _*) {
+        def rows(sql: String) = { assert(grouping(sql).contains("rowCount=")); optimized(sql).stats.rowCount.get.toInt }
+        assert(rows(byTwo) == 500)
+        assert(rows("SELECT d, max(id) FROM counted GROUP BY d") == 100)
+        assert(rows("SELECT n, max(id) FROM counted GROUP BY n") == 10, "nine values and NULL")
+        assert(rows("SELECT id, d, count(*) FROM counted GROUP BY id, d") == Rows, "at most the rows")
+        assert(rows("SELECT DISTINCT w FROM counted") == 50)
+      }
+    }
+    withTexts(rows = 300) {
+      analyze("texts")
+      val sql = s"SELECT $key, count(*) FROM texts GROUP BY $key"
+      Seq(true, false).foreach(on =>
+        publishing(on) {
+          val plan = optimized(sql)
+          // Spark takes each operator to have the rows of its input: here 12 of 16 bytes per row, then 20 of 12
+          assert(plan.stats.sizeInBytes == ofLeaf(sql).sizeInBytes * 12 / 16 * 20 / 12 && plan.stats.rowCount.isEmpty)
+        }
+      )
+      assert(publishing(on = true)(optimized(sql).stats.sizeInBytes) < optimized(sql).stats.sizeInBytes)
     }
   }
 
@@ -208,7 +365,7 @@ class PublishSuite extends DovetailSuite with BeforeAndAfterAll {
         valid.foreach(p => assert(size(p) > 0, p))
       }
       all()
-      withConf(DovetailConf.StoreWriteBack.key -> "false")(spark.sql("DOVETAIL ANALYZE TABLE typed").collect())
+      analyze("typed")
       all()
     }
   }

@@ -3,15 +3,23 @@ package org.apache.spark.sql.dovetail
 import scala.collection.mutable
 import scala.util.Random
 
+import org.apache.logging.log4j.Level
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.expressions.IsNotNull
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf}
 import org.apache.spark.sql.dovetail.plan.{ChainDecision, ReorderAtRunTime, SparkCosts}
 import org.apache.spark.sql.dovetail.report.{ActualRows, GroupReport}
 import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, BroadcastQueryStageExec, QueryStageExec}
+import org.apache.spark.sql.execution.adaptive.{
+  AdaptiveSparkPlanExec,
+  BroadcastQueryStageExec,
+  LogicalQueryStage,
+  QueryStageExec
+}
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.execution.joins.BroadcastHashJoinExec
+import org.scalatest.exceptions.TestFailedException
 
 /** Joins that are reordered while their query runs, and joins that are not. */
 class RunTimeOrderSuite extends StarSuite {
@@ -74,9 +82,22 @@ class RunTimeOrderSuite extends StarSuite {
     def order: String    = groups.flatMap(_.atRun).flatMap(_.order).mkString
   }
 
+  /** What adaptive execution logs about a query while `body` runs it: new plans that are invalid, and the others. */
+  private def replanning[A](body: => A): (A, Seq[String], Seq[String]) = {
+    val (result, lines)   = LogCapture(classOf[AdaptiveSparkPlanExec].getName, Level.DEBUG)(body)
+    val (invalid, others) = lines.partition(_.startsWith("Re-optimize - "))
+    (result, invalid, others)
+  }
+
+  /** Runs a query, and asserts that Spark has rejected none of the plans that it made while the query ran. */
   private def run(sql: String): RunResult = {
-    val (execution, trace) = traced(sql)
-    val answer             = DovetailSuite.answer(execution)
+    val (execution, trace)        = traced(sql)
+    val (answer, invalid, others) = replanning(DovetailSuite.answer(execution))
+    assert(invalid.isEmpty, sql)
+    assert(
+      others.exists(_.startsWith("Final plan")) || !execution.executedPlan.isInstanceOf[AdaptiveSparkPlanExec],
+      sql
+    )
     new RunResult(answer, execution.executedPlan, ActualRows(execution.executedPlan, trace.groups))
   }
 
@@ -299,6 +320,25 @@ class RunTimeOrderSuite extends StarSuite {
     )
     try assert(stays(chain, excluded).reasons.contains("lost its output"))
     finally TestExtensions.atRunTime = None
+  }
+
+  test("a plan that Spark rejects would be found: here, one with a filter between a broadcast and its join") {
+    class Rejected(session: SparkSession) extends ReorderAtRunTime(session) {
+      override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+        case j: Join => j.right match {
+            case s: LogicalQueryStage if s.physicalPlan.isInstanceOf[BroadcastQueryStageExec] =>
+              j.copy(right = Filter(IsNotNull(s.output.head), s))
+            case _ => j
+          }
+      }
+    }
+    TestExtensions.atRunTime = Some(new Rejected(_))
+    try {
+      val (found, invalid, _) = misled(DovetailConf.AdaptiveReorder.key -> "false")(replanning(answer(chain)))
+      assert(invalid.nonEmpty && invalid.forall(_.contains("Invalid broadcast query stage")), invalid)
+      assert(found == expected(chain))
+      intercept[TestFailedException](misled(DovetailConf.AdaptiveReorder.key -> "false")(run(chain)))
+    } finally TestExtensions.atRunTime = None
   }
 
   /**

@@ -210,6 +210,25 @@ class StoreSuite extends DovetailSuite {
     }
   }
 
+  test("files of a binary format are not analyzed as text, which Spark would read: they keep their number of rows") {
+    withStore { directory =>
+      withDirectory { data =>
+        val path = data.resolve("numbers")
+        spark.range(3000).write.parquet(path.toString)
+        for (text <- Seq("csv", "json", "text")) {
+          val told = intercept[IllegalArgumentException](analyze(s"PATH $text.`$path`")).getMessage
+          assert(told.contains(s"is read as $text, but all of its files are named .parquet"), told)
+          assert(told.contains("Analyze them as parquet.`<path>`."), told)
+        }
+        assert(stored(directory).isEmpty)
+        assert(analyze(s"PATH parquet.`$path`").getLong(1) == 3000)
+        // a file with another name may have lines
+        Files.write(path.resolve("more.txt"), "1\n2\n".getBytes("UTF-8"))
+        assert(analyze(s"PATH text.`$path`").getLong(1) > 2)
+      }
+    }
+  }
+
   test("an empty table has no rows, and one that was filled since is unknown, not empty") {
     withStore { _ =>
       withTables("t") {

@@ -8,8 +8,9 @@ import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition, Nanosec
 import org.apache.spark.sql.dovetail.sketch.{Recipe, TableSketch}
 import org.apache.spark.sql.dovetail.store.{DataFile, StatisticsStore, StoredTable, TableFile, TableKey}
 import org.apache.spark.sql.dovetail.table.PrivateColumns
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation, TextBasedFileFormat}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sources.DataSourceRegister
 
 /**
  * Collects statistics of one table of files and stores them: what DOVETAIL ANALYZE does per table.
@@ -54,7 +55,24 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
 
   private def listed(partitionFilters: Seq[Expression]): Listing = {
     val all = DataFile.filesIn(files.location)
+    checkFormat(all)
     new Listing(all, if (partitionFilters.isEmpty) all else DataFile.filesIn(files.location, partitionFilters))
+  }
+
+  /**
+   * Fails if Spark would read lines of text from files of a binary format, which it does without an error. The
+   * statistics belong to the location, so queries that read these files in their own format would plan with them.
+   */
+  private def checkFormat(all: Vector[DataFile]): Unit = files.fileFormat match {
+    case text: TextBasedFileFormat with DataSourceRegister if all.nonEmpty =>
+      BinaryFormats.find(format => all.forall(_.path.getName.endsWith(s".$format"))).foreach { format =>
+        throw ErrorCondition.NotAnalyzable(
+          s"$name is read as ${text.shortName()}, but all of its files are named .$format, and lines of such files " +
+            s"are not rows. Allowed: the format that the files have. Analyze them as $format.`<path>`.",
+          "name" -> name
+        )
+      }
+    case _ =>
   }
 
   /**
@@ -209,6 +227,9 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
 }
 
 object AnalyzeTable {
+
+  /** Names of formats without lines of text, which are also the ends of the names of their files. */
+  private val BinaryFormats = Vector("parquet", "orc", "avro")
 
   /**
    * The table's files as they are now.
