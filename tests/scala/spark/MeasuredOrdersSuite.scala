@@ -17,7 +17,7 @@ class MeasuredOrdersSuite extends AnyFunSuite {
   /** An order in which these queries have run, one after the other. */
   private def order(shape: String, times: (String, Long)*): MeasuredOrder =
     times.foldLeft(MeasuredOrder(shape, 0, Vector.empty)) { case (all, (query, millis)) =>
-      all.again(MeasuredOrder(shape, 1, Vector(QueryTime(query, millis, again = true))))
+      all.again(MeasuredOrder(shape, 1, Vector(QueryTime(query, millis, warm = true))))
     }
 
   private def best(runs: OrderRun*): String = {
@@ -53,7 +53,7 @@ class MeasuredOrdersSuite extends AnyFunSuite {
     assert(best(slow, run("fast", rows = 1000, cost = 9, (0 to 2).map(i => s"p$i" -> 9000L) :+ ("q" -> 10000L): _*)) ==
       "fast")
     // the fastest of the runs counts, and the queries that ran with both orders count together
-    assert(order("a", "q" -> 5L, "q" -> 3L, "q" -> 4L).times == Vector(QueryTime("q", 3L, again = true)))
+    assert(order("a", "q" -> 5L, "q" -> 3L, "q" -> 4L).times == Vector(QueryTime("q", 3L, warm = true)))
     assert(best(
       run("a", rows = 100, cost = 1, "p"  -> 9000L, "q" -> 1000L),
       run("b", rows = 1000, cost = 9, "p" -> 1000L, "q" -> 9500L)
@@ -62,11 +62,11 @@ class MeasuredOrdersSuite extends AnyFunSuite {
 
   test("the first run of a query in an application may be slow for other reasons, but not fast") {
     def first(shape: String, rows: Double, millis: Long) =
-      OrderRun(MeasuredOrder(shape, 1, Vector(QueryTime("q", millis, again = false))), rows, cost = 1)(null)
+      OrderRun(MeasuredOrder(shape, 1, Vector(QueryTime("q", millis, warm = false))), rows, cost = 1)(null)
     assert(best(first("first", rows = 100, 9000), run("later", rows = 1000, cost = 1, 1000)) == "first")
     assert(best(first("first", rows = 1000, 1000), run("later", rows = 100, cost = 1, 9000)) == "first")
-    val again = MeasuredOrder("a", 1, Vector(QueryTime("q", 9L, again = false))).again(order("a", "q" -> 12L))
-    assert(again.times == Vector(QueryTime("q", 9L, again = true)))
+    val again = MeasuredOrder("a", 1, Vector(QueryTime("q", 9L, warm = false))).again(order("a", "q" -> 12L))
+    assert(again.times == Vector(QueryTime("q", 9L, warm = true)))
   }
 
   test("the times of some queries are kept, the latest ones") {

@@ -36,8 +36,9 @@ final class DataStamps {
 
   /** Whether files were only added to the data of these plans since an earlier stamp of all of it. */
   def onlyGrew(plans: Seq[LogicalPlan], since: DataStamp): Boolean = {
-    val all = plans.map(leaves)
-    all.forall(_.isDefined) && all.flatten.flatten.map(_.before(since.newest)).foldLeft(DataStamp.none)(_ + _) == since
+    val all                           = plans.map(leaves)
+    def sum(stamp: Data => DataStamp) = all.flatten.flatten.map(stamp).foldLeft(DataStamp.none)(_ + _)
+    all.forall(_.isDefined) && (sum(_.stamp) == since || sum(_.before(since.newest)) == since)
   }
 
   private def leaves(plan: LogicalPlan): Option[Vector[Data]] = {

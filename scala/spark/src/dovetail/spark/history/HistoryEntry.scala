@@ -54,13 +54,20 @@ final case class GroupRuns(
   override def merged(that: HistoryEntry): HistoryEntry = that match {
     case other: GroupRuns if other.relations.map(_.data) == relations.map(_.data) =>
       val (older, newer) = if (at <= other.at) (this, other) else (other, this)
-      newer.copy(sets = older.sets ++ newer.sets, orders = MeasuredOrder.merged(older.orders, newer.orders))
+      newer.copy(
+        sets = older.sets ++ newer.sets,
+        orders = MeasuredOrder.merged(older.orders, newer.orders),
+        pattern = newer.pattern.orElse(older.pattern)
+      )
     case other => if (at <= other.at) other else this
   }
 
   override def size: Long =
     GroupRuns.Fixed + relations.map(r => GroupRuns.PerRelation + r.tables.map(_.length).sum).sum +
-      sets.size * GroupRuns.PerSet + orders.map(_.shape.length + GroupRuns.PerSet).sum
+      sets.size * GroupRuns.PerSet + orders.map(o =>
+        o.shape.length + GroupRuns.PerSet + o.times.size * GroupRuns.PerTime
+      ).sum +
+      (if (pattern.isDefined) GroupRuns.PerRelation else 0L)
 }
 
 object GroupRuns {
@@ -76,6 +83,7 @@ object GroupRuns {
   private val Fixed       = 120L
   private val PerRelation = 90L
   private val PerSet      = 50L
+  private val PerTime     = 50L
 }
 
 /**
@@ -100,7 +108,7 @@ final case class MeasuredOrder(shape: String, runs: Int, times: Vector[MeasuredO
    * of a query in an application may have been slow for other reasons, so it does not show that the other plan is slow.
    */
   def compared(that: MeasuredOrder): (Long, Long) = {
-    val both = for (mine <- times; theirs <- that.times if theirs.query == mine.query && theirs.again)
+    val both = for (mine <- times; theirs <- that.times if theirs.query == mine.query && theirs.warm)
       yield (mine.millis, theirs.millis)
     (both.map(_._1).sum, both.map(_._2).sum)
   }
@@ -111,17 +119,17 @@ object MeasuredOrder {
   /**
    * @param query  hash of what the query computes, and of the action
    * @param millis time of the fastest run
-   * @param again  whether one of the runs came after another run of the query in the same application: a first run
+   * @param warm   whether one of the runs came after another run of the query in the same application: a first run
    *               compiles code and reads files for the first time
    */
-  final case class QueryTime(query: String, millis: Long, again: Boolean)
+  final case class QueryTime(query: String, millis: Long, warm: Boolean)
 
   /** Most queries whose times are kept for one plan. */
   private val MostQueries = 4
 
   private def added(times: Vector[QueryTime], run: QueryTime): Vector[QueryTime] = {
     val all = times.filter(_.query == run.query) :+ run
-    times.filterNot(_.query == run.query) :+ run.copy(millis = all.map(_.millis).min, again = all.exists(_.again))
+    times.filterNot(_.query == run.query) :+ run.copy(millis = all.map(_.millis).min, warm = all.exists(_.warm))
   }
 
   /** Adds a run. */

@@ -27,7 +27,7 @@ object HistoryFile {
         }
         g.orders.foldLeft(node.putArray("orders")) { (a, o) =>
           val order = nodes.arrayNode().add(o.shape).add(o.runs)
-          a.add(o.times.foldLeft(order)((n, t) => n.add(s"${t.query} ${t.millis} ${t.again}")))
+          a.add(o.times.foldLeft(order)((n, t) => n.add(s"${t.query} ${t.millis} ${t.warm}")))
         }
         g.pattern.foreach(p => node.put("pattern", s"${p.key} ${p.order.mkString(",")}"))
       case g: GroupErrors =>
@@ -62,8 +62,8 @@ object HistoryFile {
             GroupIdentity.OfRelation(all(0), elements(tables).map(_.asText), stamp(all.drop(1)))
           }
           val orders = elements(node.path("orders")).map { o =>
-            val times = elements(o).drop(2).map(t => fields(t.asText)).collect { case Vector(query, millis, again) =>
-              MeasuredOrder.QueryTime(query, millis.toLong, again == "true")
+            val times = elements(o).drop(2).map(t => fields(t.asText)).collect { case Vector(query, millis, warm) =>
+              MeasuredOrder.QueryTime(query, millis.toLong, warm == "true")
             }
             MeasuredOrder(o.path(0).asText, o.path(1).asInt, times)
           }

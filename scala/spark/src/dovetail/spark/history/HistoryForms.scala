@@ -54,12 +54,6 @@ final class HistoryForms(
 
   lazy val whole: Option[GroupIdentity.Whole] = part(group.leaves.indices.toVector)
 
-  /** Key of those relations that can be recognized. */
-  def recognized: Option[GroupIdentity.Whole] = {
-    val some = relations.indices.filter(relations(_).isDefined).toVector
-    if (some.isEmpty) None else part(some)
-  }
-
   /** Key of the group without constants; None if the group has no constants. */
   lazy val pattern: Option[GroupIdentity.Whole] = if (joins) {
     val without = form(false).whole
@@ -77,7 +71,7 @@ final class HistoryForms(
     if (of.size == 1) relations(of.head) else part(of).map(_.key)
 
   /** Key of a part of the group as if it were a group, with the order in which the part's form numbers its relations. */
-  def part(of: Vector[Int]): Option[GroupIdentity.Whole] = if (joins) key(exact.formOf(of), of) else None
+  def part(of: Vector[Int]): Option[GroupIdentity.Whole] = if (joins && of.nonEmpty) key(exact.formOf(of), of) else None
 
   private def key(form: SetForm, of: Seq[Int]): Option[GroupIdentity.Whole] =
     if (form.nameless || of.exists(relations(_).isEmpty)) None

@@ -61,12 +61,14 @@ final class KnownRuns(session: SparkSession) {
     val refuted = sets.collect { case (set, known) if contradicts(graph, set, known.size) => set.head }.toSet
     val counted = sets.filter(s => usable(s._1) && !s._1.exists(refuted))
     // the same group has the same form without constants, which takes as long to compute as the exact one
-    val pattern = whole.fold(named.pattern) { case (order, runs) =>
+    lazy val pattern = whole.fold(named.pattern) { case (order, runs) =>
       runs.pattern.map(p => p.copy(order = p.order.map(order(_))))
     }
-    val errors    = pattern.flatMap(p => errorsOf(named.template(p), leaves))
+    val isComplete = counted.size >= 2 * leaves.size - 1
+    val errors     =
+      if (isComplete && orders.nonEmpty) None else pattern.flatMap(p => errorsOf(named.template(p), leaves))
     val corrected =
-      if (counted.size >= 2 * leaves.size - 1) Map.empty[Set[Int], KnownSize]
+      if (isComplete) Map.empty[Set[Int], KnownSize]
       else errors.fold(Map.empty[Set[Int], KnownSize])(factors(_, pattern.get.order)).filter { case (set, _) =>
         usable(set) && !counted.contains(set) && !exact(graph, set)
       }
@@ -177,7 +179,7 @@ object KnownRuns {
  * @param corrected number of sets whose estimates are corrected by the errors of earlier runs
  * @param runs      number of runs behind the row counts
  * @param at        time of the last of these runs, in seconds since 1970
- * @param corrects  state of the data in the runs whose errors correct the estimates
+ * @param errorsOver state of the data in the runs whose errors correct the estimates
  */
 final case class KnownGroup(
     graph: JoinGraph,
@@ -187,7 +189,7 @@ final case class KnownGroup(
     corrected: Int,
     runs: Int,
     at: Long,
-    corrects: Option[DataStamp]
+    errorsOver: Option[DataStamp]
 ) {
 
   /** A note for explain. */

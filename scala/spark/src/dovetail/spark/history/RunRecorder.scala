@@ -35,6 +35,12 @@ object RunRecorder {
 
   def isOn(session: SparkSession): Boolean = DovetailConf.HistoryEnabled.get(session.sessionState.conf)
 
+  /** The relations of a group that later queries can recognize, and whose data has a stamp now. */
+  def recognized(group: JoinGroup, forms: HistoryForms): Vector[Int] = {
+    val stamps = new DataStamps
+    group.leaves.indices.filter(i => forms.relations(i).isDefined && stamps(group.leaves(i)).isDefined).toVector
+  }
+
   /**
    * The keys by which later queries recognize a group. Callers must not run this in the thread that plans.
    *
@@ -73,7 +79,7 @@ object RunRecorder {
     if (recognized.size == relations.size) {
       val (pattern, shape) = (forms.pattern, Some(tree.shape))
       val template         = pattern.map(forms.template(_))
-      Some(GroupIdentity(forms.whole, pattern, template, known.corrects, relations, named.toMap, shape))
+      Some(GroupIdentity(forms.whole, pattern, template, known.errorsOver, relations, named.toMap, shape))
     } else if (recognized.nonEmpty)
       Some(GroupIdentity(forms.part(recognized), None, None, None, relations, named.toMap, None))
     else None
@@ -152,16 +158,18 @@ object RunRecorder {
     val sets           = for ((g, w) <- same; (set, rows) <- g.rows)
       yield set.map(w.order.zipWithIndex.toMap) -> GroupRuns.OfSet(g.id.sets(set).key, rows, g.id.sets(set).estimated)
     val took  = run.query.nanos.fold(0L)(TimeUnit.NANOSECONDS.toMillis(_))
-    val times = run.computes.map(MeasuredOrder.QueryTime(_, took, run.again)).toVector
+    val times = run.computes.map(MeasuredOrder.QueryTime(_, took, run.warm)).toVector
     val ran   = if (run.stops) Vector.empty else same.flatMap { case (g, w) => g.order(w) }.distinct
+    val tried = known.fold(Vector.empty[MeasuredOrder])(_.orders)
     GroupRuns(
       key,
       relations,
       known.fold(Map.empty[Set[Int], GroupRuns.OfSet])(_.sets) ++ sets,
-      ran.map(MeasuredOrder(_, 1, times)).foldLeft(known.fold(Vector.empty[MeasuredOrder])(_.orders))(
-        MeasuredOrder.added
-      ),
-      first.id.pattern.map(p => p.copy(order = p.order.map(whole.order.indexOf(_)))),
+      ran.map(MeasuredOrder(_, 1, times)).foldLeft(tried)(MeasuredOrder.added),
+      // a part of a larger group with the same key has none
+      same.flatMap { case (g, w) =>
+        g.id.pattern.map(p => p.copy(order = p.order.map(w.order.indexOf(_))))
+      }.headOption.orElse(known.flatMap(_.pattern)),
       known.fold(0)(_.runs) + 1,
       at
     )
@@ -195,7 +203,8 @@ object RunRecorder {
     val known = told(key).collect { case e: GroupErrors if e.data == data || id.grownFrom.contains(e.data) => e }
     val found = for {
       (g, whole)  <- withOtherConstants(same)
-      (set, rows) <- g.rows.toVector if !ranBefore(g.id, set, told)
+      (set, rows) <- g.rows.toVector
+      if !(ranBefore(g.id, set, told) && known.exists(_.sets.contains(set.map(whole.order.indexOf(_)))))
       base = if (set.size == 1) Vector(Some(1.0)) else set.toVector.map(missed(g, _))
       if base.forall(_.isDefined)
     } yield set.map(whole.order.zipWithIndex.toMap) ->

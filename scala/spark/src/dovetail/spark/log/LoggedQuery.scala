@@ -35,14 +35,16 @@ final case class LoggedQuery(
     reported(counted).copy(runs = runs + 1, nanos = Some(took))
 
   /** Approximate bytes of memory; 0 as long as text and reports have not been made. */
-  def bytes: Long = if (details.isMade) size else 0L
+  def bytes: Long = if (details.isMade) size + keys else 0L
+
+  private def keys: Long =
+    groups.map(g => if (g.identity.isMade) g.identity.value.fold(0L)(_.sets.size * LoggedQuery.PerSet) else 0L).sum
 
   private lazy val size: Long = query.fold(0L)(_.length * 2L) + groups.map { g =>
     g.relations.map(LoggedQuery.PerRelation + _.columns.size * LoggedQuery.PerColumn).sum +
       (g.before ++ g.after).flatMap(_.joins).map(j =>
         LoggedQuery.PerJoin + j.condition.length * 2L + j.relations.size * LoggedQuery.PerName
-      ).sum + g.counts.size * LoggedQuery.PerSet +
-      (if (g.identity.isMade) g.identity.value.fold(0L)(_.sets.size * LoggedQuery.PerSet) else 0L)
+      ).sum + g.counts.size * LoggedQuery.PerSet
   }.sum
 
   private lazy val used: Vector[(TreeReport, TreeReport)] =

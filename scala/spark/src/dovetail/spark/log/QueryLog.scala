@@ -6,6 +6,7 @@ import java.util.concurrent.{LinkedBlockingQueue, ThreadPoolExecutor, TimeUnit}
 import java.util.{Collections, WeakHashMap}
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,
   Command,
@@ -22,6 +23,7 @@ import org.apache.spark.sql.dovetail.report.{ActualRows, ExecutedPlan, GroupAtRu
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * The log of a session's last queries that Dovetail optimized: its decisions, and the results after the queries have
@@ -109,8 +111,8 @@ final class QueryLog {
       synchronized { entries = entries.map(e => byId.getOrElse(e.id, e)) }
       bound()
       val computes = if (observers.isEmpty) None else computation(execution, action)
-      val again    = computes.exists(runBefore)
-      tell(results.collect { case (e, true) => LoggedRun(e, computes, again, finished = true, stops) })
+      val warm     = computes.exists(runBefore)
+      tell(results.collect { case (e, true) => LoggedRun(e, computes, warm, finished = true, stops) })
     }
   }
 
@@ -121,7 +123,7 @@ final class QueryLog {
       if (found.nonEmpty && startsFirst(plan)) {
         val atRun = GroupAtRun.report(plan)
         tell(found.map(e =>
-          LoggedRun(e.reported(e.groups.map(atRun)), None, again = false, finished = false, stops = true)
+          LoggedRun(e.reported(e.groups.map(atRun)), None, warm = false, finished = false, stops = true)
         ))
       }
     }
@@ -147,11 +149,16 @@ object QueryLog {
   /** Marks a physical plan that was reported as run. */
   private val HasRun = TreeNodeTag[Unit]("dovetail.has run")
 
-  /** Hash of what a query computes, whatever names it uses, and of the action: one shows some rows, another all. */
+  /**
+   * Hash of what a query computes, whatever names it uses, and of the action: one shows some rows, another all. It is
+   * made of a text, because hash codes of plans differ between JVMs.
+   */
   private def computation(execution: QueryExecution, action: String): Option[String] =
-    FailOpen("naming a query", (_: String) => Option.empty[String])(
-      Some(s"${action.hashCode.toHexString}${execution.analyzed.semanticHash().toHexString}")
-    )
+    FailOpen("naming a query", (_: String) => Option.empty[String]) {
+      val plan = execution.analyzed.canonicalized.treeString(verbose = false, maxFields = Int.MaxValue)
+      val text = UTF8String.fromString(s"$action\n$plan")
+      Some(f"${XXH64.hashUTF8String(text, 0L)}%016x")
+    }
 
   /** What has run in this application. */
   private val computed = new BoundedCache[String, Unit]("queries that have run", MostComputed)(_ => 1L)

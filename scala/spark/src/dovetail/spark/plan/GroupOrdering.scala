@@ -5,11 +5,12 @@ import dovetail.kernel.size.CardinalityModel
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
 import org.apache.spark.sql.dovetail.history.{HistoryEntry, HistoryForms, KnownRuns, RunRecorder}
-import org.apache.spark.sql.dovetail.report.{Decision, GroupReport, LazyValue, Trace}
+import org.apache.spark.sql.dovetail.report.{Decision, GroupIdentity, GroupReport, LazyValue, Trace}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.{Capture, GroupForm, Steering}
 import org.apache.spark.sql.internal.SQLConf
@@ -160,8 +161,10 @@ final class GroupOrdering(
       val conf    = SQLConf.get
       report.copy(identity =
         new LazyValue(() =>
-          SQLConf.withExistingConf(conf)(
-            RunRecorder.identity(ready.group, ready.historyForms.value, ready.known, tree, planned, fewer, at)
+          FailOpen("naming a group of joins", (_: String) => Option.empty[GroupIdentity])(
+            SQLConf.withExistingConf(conf)(
+              RunRecorder.identity(ready.group, ready.historyForms.value, ready.known, tree, planned, fewer, at)
+            )
           )
         )
       )
@@ -180,7 +183,7 @@ final class GroupOrdering(
   /** Whether an entry of the history is about this group, with its literals or without. */
   def isAbout(group: JoinGroup): Option[HistoryEntry => Boolean] = {
     val forms = preparation(group, group.leaves).historyForms.value
-    val keys  = (forms.recognized ++ forms.pattern).map(_.key).toSet
+    val keys  = (forms.part(RunRecorder.recognized(group, forms)) ++ forms.pattern).map(_.key).toSet
     if (keys.isEmpty) None else Some(e => keys(HistoryForms.patternOf(e.key)))
   }
 

@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.enumerate.{JoinTree, Outcome, Search}
 import org.apache.spark.sql.dovetail.history.MeasuredOrder
+import org.apache.spark.sql.dovetail.report.Decision
 import org.apache.spark.sql.dovetail.steer.OrderHint
 
 /**
@@ -27,7 +28,7 @@ final class MeasuredOrders(ready: PreparedGroup, search: Search) {
 
   /** The plan to use: the best one that has run, unless the search has found one that promises more. */
   def choose(found: Outcome): Choice =
-    if (ran.isEmpty) Choice(found, hasRun = false, None)
+    if (ran.isEmpty) Choice(found, hasRun = false, proven = false, None)
     else {
       val chosen   = best(ran)
       val same     = all.find(_.outcome.best.shape.sameJoins(found.best.shape))
@@ -35,14 +36,22 @@ final class MeasuredOrders(ready: PreparedGroup, search: Search) {
       def fewer    = 1.0 - rowsOf(found.best) / chosen.rows
       def cheaper  = 1.0 - found.best.cost.total / chosen.cost
       def promises = fewer >= 0.0 && cheaper >= 0.0 && math.max(fewer, cheaper) >= LeastGain
-      if (same.exists(_ eq chosen)) Choice(found, hasRun = true, None)
+      if (same.exists(_ eq chosen)) Choice(found, hasRun = true, isProven(chosen, found), None)
       else if (same.isEmpty && improves && all.size < MostTried && promises) Choice(
         found,
         hasRun = false,
+        proven = false,
         Some("a new order is tried, because its estimated cost is lower than that of the orders that have run")
       )
-      else Choice(kept(chosen, found), hasRun = true, Some("the best of the orders that have run"))
+      else {
+        val outcome = kept(chosen, found)
+        Choice(outcome, hasRun = true, isProven(chosen, outcome), Some("the best of the orders that have run"))
+      }
     }
+
+  /** Whether the order costs less than the written one, or was clearly faster. */
+  private def isProven(order: OrderRun, outcome: Outcome): Boolean = Decision.gain(outcome) > 0.0 ||
+    ran.exists(o => o.outcome.best.shape.sameJoins(outcome.original.shape) && order.clearlyFasterThan(o))
 
   private def kept(order: OrderRun, found: Outcome): Outcome =
     found.copy(best = order.outcome.best)(() => Some(found.best))
@@ -51,11 +60,12 @@ final class MeasuredOrders(ready: PreparedGroup, search: Search) {
 private[dovetail] object MeasuredOrders {
 
   /**
-   * @param hasRun whether the order is the best one that has run, so that it need not promise a gain over one that has
-   *               not
+   * @param hasRun whether the order is the best one that has run
+   * @param proven whether it has also shown that it is better than the written one, by its counted rows or its time, so
+   *               that it need not promise a certain gain
    * @param note   for explain
    */
-  final case class Choice(outcome: Outcome, hasRun: Boolean, note: Option[String])
+  final case class Choice(outcome: Outcome, hasRun: Boolean, proven: Boolean, note: Option[String])
 
   /** Share of the cost, or of the rows, that an order must promise to save if it has not run yet. */
   private val LeastGain = 0.1

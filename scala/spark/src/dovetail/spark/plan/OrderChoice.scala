@@ -8,6 +8,7 @@ import org.apache.spark.sql.dovetail.steer.{AskedOrder, OrderHint, Steering}
  * Chooses the order of a join group: one that the user asks for, by a hint or a pin, or the one that the search finds.
  */
 final class OrderChoice(planner: Planner, steering: Steering) {
+  import OrderChoice._
 
   /** The first legal order that the user asks for; otherwise the best order, if it has run or saves enough. */
   def apply(ready: PreparedGroup, search: Search, notes: Vector[String]): Decision = {
@@ -26,11 +27,15 @@ final class OrderChoice(planner: Planner, steering: Steering) {
       val outcome = choice.outcome
       val gain    = Decision.gain(outcome)
       val forced  = planner.reducesAlways && outcome.best.reducers.nonEmpty
-      val proven  = choice.hasRun && !outcome.best.shape.sameJoins(outcome.original.shape)
-      val taken   = forced || proven || (gain > 0.0 && gain >= planner.minGain)
-      Decision(outcome, taken, all ++ choice.note, None)
+      val saves   = gain > 0.0 && gain >= planner.minGain
+      val taken   = forced || saves || (planner.minGain < NoOrderSaves && choice.proven && isAccepted(ready, outcome))
+      Decision(outcome, taken, all ++ (if (taken || !choice.hasRun) choice.note else None), None)
     }
   }
+
+  /** Whether the order is none that a setting forbids: it may have run in another session. */
+  private def isAccepted(ready: PreparedGroup, outcome: Outcome): Boolean =
+    !outcome.best.shape.sameJoins(outcome.original.shape) && !planner.refused(ready.rebuild(outcome.best))
 
   /** The outcome for an order that the user asks for, with its cost, or why the order is not legal. */
   private def legal(ready: PreparedGroup, search: Search, order: Shape): Either[String, Outcome] =
@@ -39,4 +44,10 @@ final class OrderChoice(planner: Planner, steering: Steering) {
         o => !planner.refused(ready.rebuild(o.best)),
         "it has a cross product, which spark.sql.crossJoin.enabled=false forbids"
       )
+}
+
+private object OrderChoice {
+
+  /** Share of the cost that no order saves: with this setting, no group is reordered. */
+  private val NoOrderSaves = 1.0
 }

@@ -262,6 +262,7 @@ object GroupReport {
       else if (taken && sameOrder) s"the written order with other broadcasts saves $percent of the estimated cost"
       else if (taken) s"saves $percent of the estimated cost"
       else if (sameOrder) "the written order is the best one found"
+      else if (decision.gain < 0.0) "the best order that has run costs more than the written one"
       else
         s"no order saves $minGain of the estimated cost (spark.dovetail.reorder.minGain), the best one $less"
     GroupReport(
