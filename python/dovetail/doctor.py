@@ -20,7 +20,7 @@ from pathlib import Path
 from dovetail import _launch, _surroundings
 from dovetail._check import Check as Check  # re-exported for users of this module
 from dovetail.errors import DovetailError, PySparkMissingError, UnsupportedSparkError
-from dovetail.jars import EXTENSION, jar_path, line_of, parse_line, pyspark_version, supported_lines
+from dovetail.jars import EXTENSION, REINSTALL, jar_path, line_of, parse_line, pyspark_version, supported_lines
 
 OLDEST_PYTHON = (3, 10)
 
@@ -185,8 +185,7 @@ def _jar() -> Check:
     except (OSError, zipfile.BadZipFile, KeyError) as error:
         broken = str(error)
     if broken:
-        fix = "reinstall the package: pip install --force-reinstall, with the wheel file; in a clone, run `make jars`"
-        return Check("jar", "failed", f"{jar} is broken: {broken}", fix)
+        return Check("jar", "failed", f"{jar} is broken: {broken}", f"{REINSTALL}; in a clone, run `make jars`")
     return Check("jar", "ok", f"{jar} (lines in this package: {lines})")
 
 

@@ -21,6 +21,9 @@ EXTENSION = "dovetail.DovetailExtensions"
 
 JARS = Path(__file__).resolve().parent / "jars"
 
+# How to repair an installed package; in a clone, the jars are built again.
+REINSTALL = "reinstall the package: pip install --force-reinstall, with the wheel file"
+
 # What the file name of each jar begins with; the Spark line follows.
 JAR_PREFIX = "dovetail-spark-"
 
@@ -90,7 +93,7 @@ def supported_lines() -> tuple[SparkLine, ...]:
     if not lines_file.is_file():
         raise JarMissingError(
             f"no Dovetail jars in {JARS}: the file lines.json is missing. In a clone, run `make jars`; "
-            "otherwise reinstall the wheel: pip install --force-reinstall dovetail-spark."
+            f"otherwise {REINSTALL}."
         )
     lines = json.loads(lines_file.read_text(encoding="utf-8"))
     return tuple(sorted(SparkLine(*parse_line(line["line"]), line["scalaBinary"], line["spark"]) for line in lines))
@@ -112,8 +115,8 @@ def line_of(spark_version: str) -> SparkLine:
     nearest = next((line for line in lines if (line.major, line.minor) > wanted), lines[-1])
     install = f"pip install 'pyspark=={nearest.name}.*'"
     advice = (
-        f"This Spark is newer than all supported lines. Upgrade Dovetail (pip install -U dovetail-spark), or use "
-        f"pyspark {nearest.name} ({install})."
+        f"This Spark is newer than all supported lines. Install the wheel of a newer Dovetail, or use pyspark "
+        f"{nearest.name} ({install})."
         if wanted > (nearest.major, nearest.minor)
         else f"Use a supported Spark; the nearest is {nearest.name} ({install})."
     )
@@ -174,6 +177,6 @@ def jar_path(spark_version: str | None = None) -> str:
     if not jar.is_file():
         raise JarMissingError(
             f"the Dovetail jar for Spark {line.name} is missing: {jar}. In a clone, build it with "
-            f"`make jar-{line.name}`. Otherwise reinstall the wheel: pip install --force-reinstall dovetail-spark."
+            f"`make jar-{line.name}`. Otherwise {REINSTALL}."
         )
     return str(jar)

@@ -98,7 +98,7 @@ FAULTS: dict[str, tuple[Machine, str, str, str, str]] = {
     "no Java": (no_java, "java", "failed", "java is not on the PATH", "install Java 17"),
     "old Java": (java_7, "java", "failed", "7 (", "Dovetail on this Spark needs Java"),
     "no pyspark": (no_pyspark, "pyspark", "failed", "not installed", "pip install 'dovetail-spark[spark]'"),
-    "new Spark": (new_spark, "pyspark", "failed", "5.0.0", "pip install -U dovetail-spark"),
+    "new Spark": (new_spark, "pyspark", "failed", "5.0.0", "the wheel of a newer Dovetail"),
     "old Spark": (old_spark, "pyspark", "failed", "3.4.4", "the nearest is 3.5 (pip install 'pyspark==3.5.*')"),
     "no jar": (no_jar, "jar", "failed", "missing", "pip install --force-reinstall"),
     "broken jar": (half_a_jar, "jar", "failed", "is broken", "reinstall the package"),
