@@ -307,6 +307,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "changing-constants": history.changing_constants,
     "false-statistics": history.false_statistics,
     "run-time-orders": history.run_time_orders,
+    "run-time-seconds": history.run_time_seconds,
+    "published-statistics": history.published_statistics,
     "targets": figures_targets.summary,
     "sources": sources,
 }

@@ -24,6 +24,16 @@ ORDERS = {"best order": "best", "without history": "without", "with history": "l
 CONSTANTS = ("f1", "lahman")
 SCALES = (1,)
 
+# Files of `setting_gains` about published statistics, with the suite and what is on.
+PUBLISHED = {
+    "tpcds-bare-sf1": "TPC-DS, Spark's CBO off",
+    "tpch-bare-sf1": "TPC-H, Spark's CBO off",
+    "tpcds-bare_cbo-sf1": "TPC-DS, Spark's CBO on",
+}
+
+# Values of a setting that `setting_gains` compares: off, on.
+ONS = ("false", "true")
+
 # Measures of a round of TPC-DS.
 WHAT = ("seconds", "of it Dovetail's planning", "join rows, millions")
 
@@ -147,6 +157,42 @@ def run_time_orders() -> str:
     ]
     header = ("query", "join rows as planned, millions", "with the order at run time, millions", "measured")
     return markdown_table(header, rows)
+
+
+def run_time_seconds() -> str:
+    """Seconds of the queries whose order changes at run time, with the setting off and on."""
+    found = data.load("setting_gains-adaptive.reorder-tpcds-bare-sf10")
+    rows = [
+        (
+            c["query"],
+            *(_middle(c, on, "seconds", 1) for on in ONS),
+            *(_middle(c, on, "join_rows", MILLION) for on in ONS),
+            _made(found),
+        )
+        for c in found["compared"]
+    ]
+    header = ("query", *(f"{what}, {on}" for what in WHAT[::2] for on in ("off", "on")), "measured")
+    return markdown_table(header, rows)
+
+
+def published_statistics() -> str:
+    """What it changes that Spark sees Dovetail's statistics: plans, seconds and join rows of a suite."""
+    rows = []
+    for name, words in PUBLISHED.items():
+        found = data.load(f"setting_gains-stats.publish-{name}")
+        compared = [c for c in found["compared"] if all(c["runs"].values())]
+        cells = (
+            f"{sum(float(_middle(c, on, what, unit, 3)) for c in compared):,.1f}"
+            for what, unit in (("seconds", 1), ("join_rows", MILLION))
+            for on in ONS
+        )
+        rows.append((words, f"{found['planned']}", f"{len(compared)}", *cells, _made(found)))
+    measures = (f"{what} of these, {on}" for what in WHAT[::2] for on in ("off", "on"))
+    return markdown_table(("suite", "queries", "with another plan", *measures, "measured"), rows)
+
+
+def _middle(compared: Mapping[str, Any], on: str, what: str, unit: int, digits: int = 1) -> str:
+    return f"{median(run[what] for run in compared['runs'][on]) / unit:.{digits}f}"
 
 
 def _made(found: Mapping[str, Any]) -> str:

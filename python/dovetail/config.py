@@ -53,7 +53,8 @@ class Config(ConfigBase):
         exact_pairs: Pairs of sub-plans that the exact search may consider for one group of joins. Beyond this number, a
             linearized and a greedy search take over, and their plan is improved piece by piece. 0 searches greedily
             only. A star of 16 relations has 245760 pairs, a clique of 12 has 261625.
-        min_gain: Share of the estimated cost of the written order that another order must save to be taken.
+        min_gain: Share of the estimated cost of the written order that another order must save to be taken. An order
+            that has run before must only cost less. With 1.0, no order is taken that the user has not asked for.
         reorder_semi_joins: Whether a grouping that is joined with a small restricted table is computed only for the
             keys of that table, by a semi join below the grouping, if this saves the share of its work that
             spark.dovetail.reorder.minGain requires.

@@ -104,7 +104,8 @@ object DovetailConf {
     0.1,
     0.0,
     1.0,
-    "Share of the estimated cost of the written order that another order must save to be taken."
+    "Share of the estimated cost of the written order that another order must save to be taken. An order that has run " +
+      "before must only cost less. With 1.0, no order is taken that the user has not asked for."
   )
 
   val Order: Setting[String] = text(

@@ -1,0 +1,193 @@
+package org.apache.spark.sql.dovetail
+
+import org.apache.spark.sql.functions.expr
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.history.{
+  EstimateErrors,
+  GroupErrors,
+  GroupRuns,
+  History,
+  MeasuredOrder,
+  ShowHistory
+}
+import org.apache.spark.sql.dovetail.history.MeasuredOrder.QueryTime
+
+/** What several runs teach: how far off the estimates are for other constants, and which order is the best. */
+class HistoryLearningSuite extends HistoryTables {
+  test("other constants are corrected by how far off the estimates were, with bounds") {
+    // otherwise Dovetail would read all rows of these tables
+    remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
+      def of(v: Int) = star.replace("b.v = 1", s"b.v = $v").replace("'hot'", "'cold20'")
+      (0 to 2).foreach(v => runs(of(v)))
+      val g = group(of(3))
+      val e = g.relations.find(r => tables(g)(r.name) == "h_b").get.rows.get
+      assert(
+        e.source.name == "history" && e.lower < e.value && e.value < e.upper && e.lower <= 10.0,
+        e
+      )
+      // the errors of other constants are no bound: this constant may have all rows of the table
+      assert(e.upper >= 50.0, e)
+      assert(counted(of(2))(Set("h_b")) == 10.0)
+    }
+  }
+
+  private def factors: Map[Set[Int], EstimateErrors] =
+    History(spark).now.entries.collect { case e: GroupErrors => e.sets }.flatten.toMap
+
+  test("a body that a query contains twice, with other constants, is counted for both") {
+    remembering() { _ =>
+      def body(v: Int) = s"SELECT f.id FROM h_fact f JOIN h_b b ON f.b = b.k JOIN h_c c ON f.c = c.k WHERE b.v = $v"
+      runs(s"SELECT * FROM (${body(1)}) UNION ALL SELECT * FROM (${body(2)}) UNION ALL SELECT * FROM (${body(1)})")
+      for (v <- 1 to 2) assert(counted(body(v))(Set("h_fact", "h_b", "h_c")) == count(body(v)), v)
+      val entries = History(spark).now.entries
+      assert(entries.map(_.runs) == Vector(1, 1, 1), entries)
+      val errors = entries.collect { case e: GroupErrors => e.sets.values.map(_.n) }.flatten
+      assert(errors.nonEmpty && errors.max == 2, s"$errors $factors")
+    }
+  }
+
+  test("an error is counted once for the same constants, however often they run") {
+    remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
+      runs(star)
+      val once = factors
+      (1 to 5).foreach(_ => runs(star))
+      // another order, which is chosen now, has other joins
+      assert(once.nonEmpty && once.forall { case (set, e) => factors(set) == e } && factors.values.forall(_.n == 1))
+      runs(star.replace("'hot'", "'cold20'"))
+      assert(factors.values.exists(_.n == 2))
+    }
+  }
+
+  test("files that were added change neither errors for other constants nor counts that a LIMIT did not make anew") {
+    remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
+      def of(v: Int) = star.replace("b.v = 1", s"b.v = $v").replace("'hot'", "'cold20'")
+      runs(of(0))
+      val before = factors
+      spark.sql("INSERT INTO h_fact SELECT id, 7, id % 50, id % 20 FROM range(400)")
+      assert(sizes(of(3))(Set("h_b"))._2 == "history", sizes(of(3)))
+      // nothing of it is read to its end
+      withConf("spark.sql.autoBroadcastJoinThreshold" -> "10485760")(runs(s"${of(0)} LIMIT 1"))
+      assert(counted(of(0)).contains(Set("h_fact", "h_a", "h_b", "h_c")), sizes(of(0)))
+      runs(of(1))
+      assert(factors.forall { case (set, e) => before.get(set).forall(_.n < e.n) } && factors.size >= before.size)
+      spark.sql("INSERT OVERWRITE h_fact SELECT id, 1, 1, 1 FROM range(10)")
+      assert(sizes(of(3))(Set("h_fact"))._2 != "history")
+    }
+  }
+
+  test("errors of other statistics correct nothing: they would make good estimates bad") {
+    remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
+      def of(v: Int) = star.replace("b.v = 1", s"b.v = $v")
+      runs(of(0))
+      assert(sizes(of(3))(Set("h_b"))._2 == "history")
+      tables.foreach(t => spark.sql(s"ANALYZE TABLE $t COMPUTE STATISTICS FOR ALL COLUMNS"))
+      assert(sizes(of(3))(Set("h_b"))._2 != "history", sizes(of(3)))
+      assert(counted(of(0))(Set("h_b")) == 10.0, "a count stays a count")
+      spark.sql(s"DOVETAIL FORGET HISTORY FOR ${of(3)}")
+      tables.foreach(t => spark.sql(s"ANALYZE TABLE $t COMPUTE STATISTICS NOSCAN"))
+      assert(factors.isEmpty)
+    }
+  }
+
+  test("errors of estimates: the mean, drawn to none while there are few, and bounds that hold most values") {
+    val once = EstimateErrors.none + (1000.0, 10.0)
+    assert(math.abs(once.factor._2 - 10.0) < 1e-9 && once.factor._1 < 1.0 && once.factor._3 > 100.0)
+    val random = new scala.util.Random(1)
+    val drawn  = Vector.fill(400)(20.0 * math.exp(0.5 * random.nextGaussian()))
+    val known  = drawn.take(200).foldLeft(EstimateErrors.none)((e, x) => e + (x * 1000, 1000))
+    val inside = drawn.drop(200).count(x => x >= known.factor._1 && x <= known.factor._3)
+    assert(math.abs(known.factor._2 - 20.0) < 2.0 && inside >= 180 && known.factor._3 / known.factor._1 < 20.0)
+  }
+
+  test("the best order that has run is used if it costs less than the written one, however little that is") {
+    val sql =
+      "SELECT f.id FROM h_fact f JOIN h_b b ON f.b = b.k JOIN h_c c ON f.c = c.k JOIN h_a a ON f.a = a.k WHERE " +
+        "a.name = 'cold20'"
+    val asked = sql.replace("SELECT", "SELECT /*+ DOVETAIL_ORDER('(((f a) b) c)') */")
+    remembering(DovetailConf.MinGain.key -> "0.95") { _ =>
+      assert(group(sql).status == "kept")
+      runs(asked)
+      val again = group(sql)
+      assert(again.status == "reordered" && again.after.get.cost.total < again.before.get.cost.total, again)
+      assert(again.after.get.order == group(asked).after.get.order, again)
+      withConf(DovetailConf.MinGain.key -> "1.0")(assert(group(sql).status == "kept"))
+    }
+  }
+
+  test("an order that has run is not used if it costs more than the written one, which has not") {
+    val sql =
+      "SELECT f.id FROM h_fact f JOIN h_a a ON f.a = a.k JOIN h_b b ON f.b = b.k JOIN h_c c ON f.c = c.k WHERE " +
+        "a.name = 'cold20'"
+    remembering() { _ =>
+      val asked = sql.replace("SELECT", "SELECT /*+ DOVETAIL_ORDER('(((f c) b) a)') */")
+      runs(asked)
+      val again = group(sql)
+      assert(again.joins.map(_.rows.value).sum < group(asked).joins.map(_.rows.value).sum, again)
+    }
+  }
+
+  test("an order whose run failed is noted, never the best, and ends the trials") {
+    val (ran, tried) =
+      (MeasuredOrder("(0 1)", 1, Vector(QueryTime("q", 9L, warm = true))), MeasuredOrder("(1 0)", 0, Vector.empty))
+    assert(MeasuredOrder.added(Vector(ran), tried) == Vector(ran, tried))
+    assert(MeasuredOrder.added(Vector(ran), tried.copy(shape = ran.shape)) == Vector(ran))
+    assert(MeasuredOrder.added(Vector(ran, tried), ran.copy(shape = "(1 0)")).last.finished)
+    remembering() { _ =>
+      runs(star)
+      def orders = History(spark).now.entries.collect { case g: GroupRuns => g.orders }.flatten
+      assert(orders.map(_.finished) == Vector(true))
+      // at least one of them is not the order that has run
+      for (order <- Seq("(((f c) b) a)", "(((f a) b) c)")) {
+        val failing = star.replace("SELECT f.id", s"SELECT /*+ DOVETAIL_ORDER('$order') */ raise_error(f.id)")
+        intercept[Exception](spark.sql(failing).collect())
+        ShowHistory.settle(spark)
+      }
+      assert(orders.exists(!_.finished) && orders.count(_.finished) == 1, orders)
+      // the order that ran is kept, whatever seems better now
+      runs(star)
+      assert(orders.filter(_.finished).map(_.runs) == Vector(2), orders)
+    }
+  }
+
+  test("the time of a frame counts like that of a query: by what it computes, and the action") {
+    remembering() { _ =>
+      def times = History(spark).now.entries.collect { case g: GroupRuns => g.orders.flatMap(_.times) }.flatten
+      def frame = spark.table("h_fact").as("f").join(spark.table("h_b").as("b"), expr("f.b = b.k"))
+        .join(spark.table("h_c").as("c"), expr("f.c = c.k")).select("f.id")
+      frame.collect()
+      ShowHistory.settle(spark)
+      assert(times.nonEmpty && times.forall(!_.warm), times)
+      frame.collect()
+      ShowHistory.settle(spark)
+      assert(times.forall(_.warm), times)
+      assert(times.map(_.query).distinct.size == 1 && times.forall(_.millis >= 0L), times)
+      frame.count()
+      ShowHistory.settle(spark)
+      frame.where("id % 2 = id % 2 + 0").collect()
+      ShowHistory.settle(spark)
+      assert(times.map(_.query).distinct.size == 3, times)
+      runs("SELECT f.id FROM h_fact f JOIN h_b b ON f.b = b.k JOIN h_c c ON f.c = c.k")
+      assert(times.map(_.query).distinct.size == 3, "the same as the frame")
+    }
+  }
+
+  test("orders converge: what is worse is left after one run, and nothing moves after that") {
+    remembering(DovetailConf.MinGain.key -> "0") { _ =>
+      // correlated keys: any estimate is off by a factor of a hundred, in both directions
+      withTables("h_x", "h_y", "h_z") {
+        write("h_x", "SELECT id, id % 40 AS p, id % 40 AS q, if(id % 40 < 20, 1, id) AS r FROM range(8000)")
+        write("h_y", "SELECT id % 40 AS p, id % 40 AS q, id % 3 AS v FROM range(400)")
+        write("h_z", "SELECT if(id < 50, 1, id) AS r, id % 2 AS w FROM range(200)")
+        val sql =
+          "SELECT x.id FROM h_x x JOIN h_y y ON x.p = y.p AND x.q = y.q JOIN h_z z ON x.r = z.r JOIN h_a a ON " +
+            "a.k = x.p WHERE y.v = 1 AND z.w = 1 AND a.name <> 'hot'"
+        def joinRows =
+          spark.sql("SELECT max_by(join_rows, id) FROM dovetail_queries() WHERE runs > 0").head().getLong(0)
+        val rows  = (1 to 6).map { _ => runs(sql); joinRows }
+        val worse = rows.indices.tail.count(i => rows(i) > rows.take(i).min * 1.1)
+        assert(worse <= 1 && rows.takeRight(2).toSet.size == 1 && rows.last <= rows.min * 1.1, rows)
+        assert(rows.last <= rows.head * 1.1, rows)
+      }
+    }
+  }
+}
