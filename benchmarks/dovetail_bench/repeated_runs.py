@@ -23,6 +23,7 @@ from dovetail_bench import report
 from dovetail_bench.join_rows import add_options
 from dovetail_bench.metrics import Profile, profile, reason
 from dovetail_bench.progress import say
+from dovetail_bench.queries import Query
 from dovetail_bench.session import DOVETAIL_BARE, HISTORY, Bench, frame_of, suite_bench
 
 # Largest total time of the last round over that of the first one.
@@ -63,27 +64,41 @@ class Runs:
 
 
 def run(options: argparse.Namespace) -> tuple[list[Runs], dict[str, str]]:
-    """Runs all queries in all rounds. Returns the runs of queries that never failed, and the errors of the others."""
+    """Runs all queries in all rounds. Returns the runs of queries that never failed, and the errors of the others.
+
+    Ctrl-C stops it; the rounds that were complete are reported.
+    """
     failures: dict[str, str] = {}
     with suite_bench(options, DOVETAIL_BARE) as (session, _, queries):
         runs = {query.name: Runs(query.name) for query in queries}
-        for number in range(options.rounds + 1):
-            for place, query in enumerate(queries):
-                if query.name in failures:
-                    continue
-                try:
-                    if number == 0:
-                        _profile(session, query.text, "false")
-                    else:
-                        found = {
-                            on: _profile(session, query.text, on) for on in KINDS[:: -1 if (place + number) % 2 else 1]
-                        }
-                        runs[query.name].plain.append(found["false"])
-                        runs[query.name].learned.append(found["true"])
-                except Exception as failed:  # an error of Spark is a finding about this query and ends no run
-                    failures[query.name] = reason(failed)
-            say(f"round {number} of {options.rounds}: {_total(runs.values(), number - 1)}")
-    return [r for name, r in runs.items() if name not in failures], failures
+        try:
+            for number in range(options.rounds + 1):
+                for place, query in enumerate(queries):
+                    if query.name not in failures:
+                        _both(session, query, runs[query.name], number, place, failures)
+                say(f"round {number} of {options.rounds}: {_total(runs.values(), number - 1)}")
+        except KeyboardInterrupt:
+            say("stopped; the complete rounds are reported")
+    return complete([r for name, r in runs.items() if name not in failures]), failures
+
+
+def _both(session: Bench, query: Query, runs: Runs, number: int, place: int, failures: dict[str, str]) -> None:
+    """Runs a query without history and, after the first round, with it."""
+    try:
+        if number == 0:
+            _profile(session, query.text, "false")
+        else:
+            found = {on: _profile(session, query.text, on) for on in KINDS[:: -1 if (place + number) % 2 else 1]}
+            runs.plain.append(found["false"])
+            runs.learned.append(found["true"])
+    except Exception as failed:  # an error of Spark is a finding about this query and ends no run
+        failures[query.name] = reason(failed)
+
+
+def complete(runs: Sequence[Runs]) -> list[Runs]:
+    """The same runs without those of a round that was stopped."""
+    rounds = min((len(r.learned) for r in runs), default=0)
+    return [Runs(r.query, r.plain[:rounds], r.learned[:rounds]) for r in runs]
 
 
 def _profile(session: Bench, text: str, history: str) -> Profile:
@@ -177,6 +192,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=3, help="runs of each query with history (3)")
     options = report.parse(parser, arguments)
     runs, failures = run(options)
+    if not runs or not runs[0].learned:
+        say("no round was complete")
+        return 1
     page = report.Page("repeated_runs", f"Runs with history, {options.suite}, scale {options.scale:g}", options.suite)
     goals = targets(runs, failures)
     write_page(page, runs, goals)

@@ -9,7 +9,7 @@ import pytest
 from benchmark_process import SMALL, python
 
 from dovetail_bench.metrics import Profile
-from dovetail_bench.repeated_runs import Runs, targets
+from dovetail_bench.repeated_runs import Runs, complete, targets
 
 
 def profile(seconds: float, digest: str = "a") -> Profile:
@@ -34,6 +34,14 @@ def test_targets_name_queries_that_are_slower_different_or_failing() -> None:
     assert all(t["hit"] for t in targets([good], {}))
     missed = [t["measured"] for t in targets([good, slow, other], {"gone": "error"}) if not t["hit"]]
     assert missed == [1.0, "slow", "other", "gone"]
+
+
+def test_a_round_that_was_stopped_does_not_count() -> None:
+    whole = Runs("a", [profile(1.0)] * 2, [profile(1.0), profile(2.0)])
+    stopped = Runs("b", [profile(3.0)] * 2, [profile(3.0)])
+    assert [[p.seconds for p in r.learned] for r in complete([whole, stopped])] == [[1.0], [3.0]]
+    assert complete([whole]) == [whole]
+    assert complete([]) == []
 
 
 @pytest.mark.primary
