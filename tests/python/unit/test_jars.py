@@ -70,7 +70,7 @@ def test_a_newer_spark_is_refused_with_the_supported_lines(version: str) -> None
     assert version in message
     assert LISTED in message
     assert "newer than all supported lines" in message
-    assert "pip install -U dovetail-spark" in message
+    assert "the wheel of a newer Dovetail" in message
 
 
 def test_an_older_spark_is_refused() -> None:
