@@ -15,7 +15,6 @@ import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 from dovetail_bench import figures_data as data
@@ -61,7 +60,6 @@ MILLION = 1_000_000
 
 # Files of `setting_gains`, and columns of its table: counter, unit and digits behind the point.
 SETTINGS = ("reducers.enabled-tpcds-bare-sf10", "grouping.early-tpcds-bare-sf10", "reorder.semiJoins-tpch-bare-sf10")
-ONS = ("false", "true")
 COLUMNS = ("seconds", "shuffled GiB", "join rows, millions")
 COUNTERS = (("seconds", 1, 1), ("shuffle_bytes", GIB, 2), ("join_rows", MILLION, 1))
 
@@ -240,23 +238,19 @@ def setting_gains() -> str:
             (
                 c["query"],
                 *(
-                    f"{_median(c['runs'][on], what) / unit:,.{digits}f}"
+                    f"{data.middle(c, on, what) / unit:,.{digits}f}"
                     for what, unit, digits in COUNTERS
-                    for on in ONS
+                    for on in data.ONS
                 ),
             )
             for c in compared
         ]
-        header = ("query", *(f"{title}, {'on' if on == 'true' else 'off'}" for title in COLUMNS for on in ONS))
-        planning = max(planning, *(run["dovetail_ms"] for c in compared for on in ONS for run in c["runs"][on]))
+        header = ("query", *(f"{title}, {'on' if on == 'true' else 'off'}" for title in COLUMNS for on in data.ONS))
+        planning = max(planning, *(run["dovetail_ms"] for c in compared for on in data.ONS for run in c["runs"][on]))
         words = f"`{found['options']['setting']}`: it changes {len(compared)} of {found['planned']} plans. "
         parts.append(words + _made(found) + markdown_table(header, rows))
     parts.append(f"Dovetail took at most {planning:,.0f} ms to plan one of these runs.\n")
     return "\n".join(parts)
-
-
-def _median(runs: Sequence[Mapping[str, Any]], what: str) -> float:
-    return float(median(float(run[what]) for run in runs))
 
 
 def delta() -> str:

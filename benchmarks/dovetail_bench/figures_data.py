@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
+from statistics import median
 from typing import Any
 
 from dovetail_bench.accuracy import geometric_mean
@@ -21,6 +22,9 @@ Measure = Callable[[Profile], float]
 SECONDS: Measure = attrgetter("seconds")
 BYTES: Measure = attrgetter("shuffle_bytes")
 JOIN_ROWS: Measure = attrgetter("join_rows")
+
+# Values of a setting that `setting_gains` compares: off, on.
+ONS = ("false", "true")
 
 # Real data sets, and the queries of each.
 REAL = ("f1", "lahman", "nycflights13")
@@ -155,3 +159,8 @@ def _names() -> list[str]:
 def mean(ratios: Iterable[float]) -> float:
     """Geometric mean. A ratio of 0 counts as 1: neither that order nor the best one has a row."""
     return geometric_mean([ratio or 1.0 for ratio in ratios])
+
+
+def middle(compared: Mapping[str, Any], on: str, what: str) -> float:
+    """Median of a counter over the runs of a query of `setting_gains` with one value of the setting."""
+    return float(median(float(run[what]) for run in compared["runs"][on]))

@@ -31,9 +31,6 @@ PUBLISHED = {
     "tpcds-bare_cbo-sf1": "TPC-DS, Spark's CBO on",
 }
 
-# Values of a setting that `setting_gains` compares: off, on.
-ONS = ("false", "true")
-
 # Measures of a round of TPC-DS.
 WHAT = ("seconds", "of it Dovetail's planning", "join rows, millions")
 
@@ -165,8 +162,8 @@ def run_time_seconds() -> str:
     rows = [
         (
             c["query"],
-            *(_middle(c, on, "seconds", 1) for on in ONS),
-            *(_middle(c, on, "join_rows", MILLION) for on in ONS),
+            *(f"{data.middle(c, on, 'seconds'):.1f}" for on in data.ONS),
+            *(f"{data.middle(c, on, 'join_rows') / MILLION:.1f}" for on in data.ONS),
             _made(found),
         )
         for c in found["compared"]
@@ -182,17 +179,13 @@ def published_statistics() -> str:
         found = data.load(f"setting_gains-stats.publish-{name}")
         compared = [c for c in found["compared"] if all(c["runs"].values())]
         cells = (
-            f"{sum(float(_middle(c, on, what, unit, 3)) for c in compared):,.1f}"
+            f"{sum(data.middle(c, on, what) for c in compared) / unit:,.1f}"
             for what, unit in (("seconds", 1), ("join_rows", MILLION))
-            for on in ONS
+            for on in data.ONS
         )
         rows.append((words, f"{found['planned']}", f"{len(compared)}", *cells, _made(found)))
     measures = (f"{what} of these, {on}" for what in WHAT[::2] for on in ("off", "on"))
     return markdown_table(("suite", "queries", "with another plan", *measures, "measured"), rows)
-
-
-def _middle(compared: Mapping[str, Any], on: str, what: str, unit: int, digits: int = 1) -> str:
-    return f"{median(run[what] for run in compared['runs'][on]) / unit:.{digits}f}"
 
 
 def _made(found: Mapping[str, Any]) -> str:

@@ -5,12 +5,12 @@ import java.util.IdentityHashMap
 import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.dovetail.base.TextHash
 import org.apache.spark.sql.dovetail.deadline.{ListedFiles, PlanningTime, TableVersion}
 import org.apache.spark.sql.dovetail.leaf.HiddenRows
 import org.apache.spark.sql.dovetail.report.DataStamp
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitionDirectory}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
-import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * Computes stamps of the data that a plan reads, from its files or from the snapshot of its table format. Other sources
@@ -55,7 +55,7 @@ final class DataStamps {
       }
     case v: DataSourceV2ScanRelation => v.scan match {
         case f: FileScan => files(f.fileIndex)
-        case _           => IcebergSnapshot(v).map(id => OfSnapshot(hash(id)))
+        case _           => IcebergSnapshot(v).map(id => OfSnapshot(TextHash(id)))
       }
     case _ => None
   }
@@ -84,7 +84,7 @@ private object DataStamps {
 
     private def of(some: Vector[FileStatus]): DataStamp = some.foldLeft(DataStamp.none) { (sum, f) =>
       // a table has thousands of files, and a URI caches its hash code
-      val named = XXH64.hashInt(f.getPath.toUri.hashCode, Seed)
+      val named = XXH64.hashInt(f.getPath.toUri.hashCode, TextHash.Seed)
       sum + DataStamp(
         XXH64.hashLong(f.getModificationTime, XXH64.hashLong(f.getLen, named)),
         1,
@@ -102,10 +102,6 @@ private object DataStamps {
 
   /** None if the index lists the latest version, which may be a later one when the query runs. */
   private def snapshot(index: FileIndex): Option[Data] =
-    TableVersion.fixed(index).map(v => OfSnapshot(hash(s"${v.roots} ${v.table} ${v.version}")))
+    TableVersion.fixed(index).map(v => OfSnapshot(TextHash(s"${v.roots} ${v.table} ${v.version}")))
 
-  def hash(text: String): Long = XXH64.hashUTF8String(UTF8String.fromString(text), Seed)
-
-  /** An arbitrary seed, which must not change because stored hashes depend on it. */
-  private val Seed = 42L
 }

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   UserDefinedExpression
 }
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.dovetail.base.TextHash
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.leaf.{ExtractedVariants, LeafNames, MalformedRecords}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
@@ -48,7 +49,7 @@ final class HistoryForms(
 
   /** Keys of the relations by number; None if the relation may have other rows next time, or cannot be recognized. */
   lazy val relations: Vector[Option[String]] = group.leaves.indices.toVector.map(i =>
-    if (stable(i)) Some(exact.relations(i)).filterNot(PlanForm.isNameless(_)).map(text => keyOf(text + how(i)))
+    if (stable(i)) Some(exact.relations(i)).filterNot(PlanForm.isNameless(_)).map(text => TextHash.hex(text + how(i)))
     else None
   )
 
@@ -63,7 +64,7 @@ final class HistoryForms(
   /** The key of the errors of estimates for groups of this pattern. Other statistics make other errors. */
   def template(pattern: GroupIdentity.Whole): GroupIdentity.Whole = {
     val known = pattern.order.map(sources(_).name)
-    pattern.copy(key = s"$Template${pattern.key}$OfSources${keyOf(known.mkString(" "))}")
+    pattern.copy(key = s"$Template${pattern.key}$OfSources${TextHash.hex(known.mkString(" "))}")
   }
 
   /** Key of a set of relations, if all of them and all their join predicates can be recognized. */
@@ -75,7 +76,7 @@ final class HistoryForms(
 
   private def key(form: SetForm, of: Seq[Int]): Option[GroupIdentity.Whole] =
     if (form.nameless || of.exists(relations(_).isEmpty)) None
-    else Some(GroupIdentity.Whole(keyOf(form.text + of.map(how).sorted.mkString + zone(joining)), form.order))
+    else Some(GroupIdentity.Whole(TextHash.hex(form.text + of.map(how).sorted.mkString + zone(joining)), form.order))
 
   private lazy val joining =
     predicates.members.flatten.map(_.expression) ++ predicates.complex.map(_.expression) ++
@@ -191,6 +192,4 @@ object HistoryForms {
 
   /** The key of a group with or without constants, whatever statistics it was estimated from. */
   def patternOf(key: String): String = key.stripPrefix(Template).takeWhile(OfSources.head != _)
-
-  def keyOf(text: String): String = f"${DataStamps.hash(text)}%016x"
 }

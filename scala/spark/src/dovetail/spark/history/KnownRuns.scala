@@ -66,11 +66,13 @@ final class KnownRuns(session: SparkSession) {
     }
     val isComplete = counted.size >= 2 * leaves.size - 1
     val errors     =
-      if (isComplete && orders.nonEmpty) None else pattern.flatMap(p => errorsOf(named.template(p), leaves))
+      if (isComplete && orders.nonEmpty) None
+      else for (p <- pattern; e <- errorsOf(named.template(p), leaves)) yield e -> p.order
     val corrected =
       if (isComplete) Map.empty[Set[Int], KnownSize]
-      else errors.fold(Map.empty[Set[Int], KnownSize])(factors(_, pattern.get.order)).filter { case (set, _) =>
-        usable(set) && !counted.contains(set) && !exact(graph, set)
+      else errors.fold(Map.empty[Set[Int], KnownSize]) { case (e, order) => factors(e, order) }.filter {
+        case (set, _) =>
+          usable(set) && !counted.contains(set) && !exact(graph, set)
       }
     val told = counted.values.map(_.by)
     KnownGroup(
@@ -81,7 +83,7 @@ final class KnownRuns(session: SparkSession) {
       corrected.size,
       told.map(_.runs).foldLeft(0)(_ max _),
       told.map(_.at).foldLeft(0L)(_ max _),
-      errors.map(_.data)
+      errors.map(_._1.data)
     )
   }
 

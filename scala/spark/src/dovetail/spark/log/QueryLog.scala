@@ -6,7 +6,6 @@ import java.util.concurrent.{LinkedBlockingQueue, ThreadPoolExecutor, TimeUnit}
 import java.util.{Collections, WeakHashMap}
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,
   Command,
@@ -18,12 +17,19 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   Sort
 }
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.dovetail.base.{BoundedCache, DetachedThreads, DovetailConf, FailOpen, HeapLimit, QueryText}
+import org.apache.spark.sql.dovetail.base.{
+  BoundedCache,
+  DetachedThreads,
+  DovetailConf,
+  FailOpen,
+  HeapLimit,
+  QueryText,
+  TextHash
+}
 import org.apache.spark.sql.dovetail.report.{ActualRows, ExecutedPlan, GroupAtRun, LazyValue, Trace}
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * The log of a session's last queries that Dovetail optimized: its decisions, and the results after the queries have
@@ -156,8 +162,7 @@ object QueryLog {
   private def computation(execution: QueryExecution, action: String): Option[String] =
     FailOpen("naming a query", (_: String) => Option.empty[String]) {
       val plan = execution.analyzed.canonicalized.treeString(verbose = false, maxFields = Int.MaxValue)
-      val text = UTF8String.fromString(s"$action\n$plan")
-      Some(f"${XXH64.hashUTF8String(text, 0L)}%016x")
+      Some(TextHash.hex(s"$action\n$plan"))
     }
 
   /** What has run in this application. */

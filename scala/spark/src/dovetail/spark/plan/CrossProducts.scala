@@ -13,7 +13,9 @@ import org.apache.spark.sql.types.BooleanType
  * does not reorder a plan that Spark refuses, and takes no order with such a join.
  */
 object CrossProducts {
-  def refused(plan: LogicalPlan, conf: SQLConf): Boolean = !conf.crossJoinEnabled && plan.exists {
+
+  /** @param plan made only if Spark refuses such joins at all */
+  def refused(plan: => LogicalPlan, conf: SQLConf): Boolean = !conf.crossJoinEnabled && plan.exists {
     case j: Join => refused(j); case _ => false
   }
 

@@ -200,7 +200,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
     }
 
   /** Whether Spark refuses the plan. */
-  def refused(plan: LogicalPlan): Boolean = CrossProducts.refused(plan, conf)
+  def refused(plan: => LogicalPlan): Boolean = CrossProducts.refused(plan, conf)
 
   /** Orders that the user asks for. */
   def ordersFor(group: JoinGroup, hints: QueryHints): Vector[String] = OrderHint.ordersFor(group, hints, conf)
