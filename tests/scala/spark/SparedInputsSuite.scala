@@ -115,6 +115,25 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
+  test("a subquery in which an expression fails stays above the join without rows that spares it") {
+    withTables("bad") {
+      spark.sql("CREATE TABLE bad USING parquet AS SELECT 'x' AS v")
+      val value                   = "SELECT CAST(max(CAST(v AS INT)) AS STRING) FROM bad"
+      def computed(value: String) =
+        s"SELECT q.z, many.t FROM (SELECT words.j, coalesce(words.name, ($value)) AS z FROM few JOIN words ON " +
+          "few.k = words.k WHERE pmod(few.v * 7, 1000) = 999) q JOIN many ON q.j = many.j"
+      def compared(value: String) =
+        "SELECT count(*) FROM few JOIN words ON few.k = words.k JOIN many ON words.j = many.j AND " +
+          s"length(words.name) + many.w > ($value) WHERE pmod(few.v * 7, 1000) = 999"
+      withConf("spark.sql.autoBroadcastJoinThreshold" -> "-1")(everyPlan {
+        for (sql <- Seq(computed(value), compared("SELECT max(CAST(v AS INT)) FROM bad"))) {
+          if (spark.conf.get("spark.sql.adaptive.enabled") == "true") sameAnswer(sql, reorders = false)
+          assert(!reordered(sql), sql)
+        }
+      })
+    }
+  }
+
   test("a text file that stops at a malformed record stays behind the broadcast that spares it") {
     withDirectory { directory =>
       val lines = "1,no number,none" +: (0 until 3000).map(i => s"1,$i,name $i")

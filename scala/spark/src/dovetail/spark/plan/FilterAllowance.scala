@@ -8,7 +8,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery}
  * a hundred joins must not have a hundred filters.
  *
  * A subquery gets none. Spark computes a filter as a subquery, too, and subqueries run in a pool of 16 threads for all
- * sessions: if 16 subqueries wait for filters of their own, none of these filters is ever started.
+ * sessions: if 16 subqueries wait for filters of their own, none of these filters is ever started. Nor does a plan that
+ * fills a cache, because 16 subqueries may read this cache while it is filled. Spark plans it with auto-bucketed scans
+ * switched off.
  *
  * @param plan   the query, or a subquery of it
  * @param memory bytes of the driver's heap
@@ -16,7 +18,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery}
 final class FilterAllowance(plan: LogicalPlan, memory: Long) {
   import FilterAllowance._
 
-  private var bytes = if (plan.isInstanceOf[Subquery]) 0L else (memory * HeapShare / Copies).toLong
+  private def mayBeInSubquery = plan.isInstanceOf[Subquery] || !plan.conf.autoBucketedScanEnabled
+
+  private var bytes = if (mayBeInSubquery) 0L else (memory * HeapShare / Copies).toLong
 
   /** Most keys that one more filter may have room for; 0 if there is no room for another filter. */
   def items: Long = {

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, UnknownSettings}
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
-import org.apache.spark.sql.dovetail.group.{FragileColumns, JoinGroup, Preparation, VariantExtraction}
+import org.apache.spark.sql.dovetail.group.{EarlyJoins, FragileColumns, JoinGroup, Preparation, VariantExtraction}
 import org.apache.spark.sql.dovetail.log.QueryLog
 import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
 
@@ -57,15 +57,17 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
     result
   }
 
-  private def reordered(plan: LogicalPlan, scanned: LogicalPlan): LogicalPlan =
-    new SparkReordering(conf).needsAll(plan).orElse(VariantExtraction.failing(session, plan)) match {
+  private def reordered(plan: LogicalPlan, scanned: LogicalPlan): LogicalPlan = {
+    lazy val prepared = Trace.timed("prepare")(Preparation(session, scanned))
+    val reason        = new SparkReordering(conf).needsAll(plan).orElse(VariantExtraction.failing(session, plan))
+    reason.orElse(EarlyJoins.harm(scanned, prepared)) match {
       case Some(why) => Trace.record(_ => GroupReport.leftAlone(Vector.empty, why)); scanned
-      case None      => allGroups(plan, scanned)
+      case None      => allGroups(plan, scanned, prepared)
     }
+  }
 
   /** The steps in their order, from the plan to the plan with ordered groups. */
-  private def allGroups(plan: LogicalPlan, scanned: LogicalPlan): LogicalPlan = {
-    val prepared  = Trace.timed("prepare")(Preparation(session, scanned))
+  private def allGroups(plan: LogicalPlan, scanned: LogicalPlan, prepared: LogicalPlan): LogicalPlan = {
     val ordering  = GroupOrdering(session, conf, plan, prepared)
     val grouped   = ordering.grouped(FragileColumns.once(bottomUp(prepared, ordering)))
     val ordered   = SameFiles(session, prepared, grouped)

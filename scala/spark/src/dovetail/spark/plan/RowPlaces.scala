@@ -4,6 +4,7 @@ import java.util.Locale
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, Nondeterministic}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.predicates.FailingPlan
 
 /**
  * Operators whose results depend on the place of their input rows: in which partition a row is, after which other rows
@@ -39,7 +40,7 @@ object RowPlaces {
 
   private def streamed(plan: LogicalPlan): Boolean = plan match {
     case _: Project | _: Filter | _: SubqueryAlias | _: Union | _: Generate | _: Join | _: LeafNode | _: LocalLimit =>
-      plan.expressions.exists(StartOrder.throwsOnRows) || plan.children.exists(streamed)
+      plan.expressions.exists(FailingPlan.throwsOnRows) || plan.children.exists(streamed)
     case _ => false
   }
 

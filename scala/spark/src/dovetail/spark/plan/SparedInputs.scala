@@ -8,15 +8,15 @@ import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike, LeftAnti, LeftOute
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.leaf.{FailingScan, SparkBroadcast}
-import org.apache.spark.sql.dovetail.plan.StartOrder.{throws, throwsOnRows}
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, JoinCondition}
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, FailingOperator, JoinCondition}
+import org.apache.spark.sql.dovetail.predicates.FailingPlan.{throws, throwsOnRows}
 
 /**
  * Finds inputs that the written order does not read if another input is empty, and that may fail when they are read.
  *
  * A hash join reads its broadcast side first: if that side has no row, the other side is not read at all. So an input
  * that filters by `CAST(name AS INT) = 3` does not meet a row whose name is not a number, and a scan in the mode
- * FAILFAST does not meet a malformed record. A new order is only taken if each input that may throw ([[StartOrder]])
+ * FAILFAST does not meet a malformed record. A new order is only taken if each input that may throw ([[FailingPlan]])
  * still comes after all broadcasts that spare it in the written plan: after the same relations, or after a broadcast of
  * more relations that must be empty if these have no rows.
  *
