@@ -86,6 +86,8 @@ final case class EquivalenceClass(index: Int, members: Vector[Member]) {
  * @param scope       in a graph with operators: the relations below the place where the predicate was written,
  *                    ascending. The operators among these relations were joined before it. None if it was written above
  *                    all operators.
+ * @param partnerless index of the left outer join of which the predicate keeps the rows without a partner
+ *                    (`WHERE b.key IS NULL`, the way to write NOT EXISTS with an outer join)
  */
 final case class JoinPredicate(
     index: Int,
@@ -93,7 +95,8 @@ final case class JoinPredicate(
     selectivity: Double,
     sides: Option[(Vector[Int], Vector[Int])],
     text: String,
-    scope: Option[Vector[Int]] = None
+    scope: Option[Vector[Int]] = None,
+    partnerless: Option[Int] = None
 ) {
   require(relations.nonEmpty && relations == relations.distinct.sorted, s"relations of a join predicate: $relations")
   require(

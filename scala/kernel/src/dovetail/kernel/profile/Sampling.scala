@@ -5,16 +5,23 @@ object Sampling {
 
   /**
    * Number of sample rows that an estimate without a sample is worth. It is two: if the predicate keeps hundreds of
-   * sample rows, the formula does not matter, and if it keeps none, the result is neither the 10 % of a formula nor
-   * zero.
+   * sample rows, the formula does not matter.
    */
   val PriorRows = 2.0
 
   /**
    * Share of the rows that a predicate keeps if it keeps `kept` of `drawn` sample rows: the mean of a beta distribution
-   * with the formula's share as prior.
+   * with the formula's share as prior. If no row is kept, see [[unseen]].
    */
-  def share(kept: Double, drawn: Double, formula: Double): Double = (kept + PriorRows * formula) / (drawn + PriorRows)
+  def share(kept: Double, drawn: Double, formula: Double): Double =
+    if (kept <= 0.0) unseen(drawn, formula) else (kept + PriorRows * formula) / (drawn + PriorRows)
+
+  /**
+   * Number per row of what none of the drawn rows has: that of the formula, if it is too small for the rows to show,
+   * and less than one in so many rows otherwise. A hundred rows of ten million are not seen in 20,000, and a formula
+   * that knows their range is right about them.
+   */
+  def unseen(drawn: Double, formula: Double): Double = if (formula <= 0.0) 0.0 else 1.0 / (drawn + 1.0 / formula)
 
   /**
    * Largest share of the rows that a predicate may keep if it keeps `kept` of `drawn` randomly drawn rows: the upper
@@ -80,10 +87,29 @@ object Sampling {
    */
   def partners(counted: Double, variation: Double, places: Int, formula: Double): Double =
     if (formula <= 0.0) 0.0
-    else if (counted <= 0.0 || variation <= 0.0) 1.0 / (places + 1.0 / formula)
+    else if (counted <= 0.0 || variation <= 0.0) unseen(places.toDouble, formula)
     else {
       val weight = math.max(0.0, 1.0 / variation - 1.0)
       math.exp((weight * math.log(counted) + math.log(formula)) / (weight + 1.0))
+    }
+
+  /**
+   * Mean number of partners of a row in a join, counted on randomly drawn rows of which only some have partners. The
+   * formula weighs as much as one row with partners, and no more than such a count allows: it is moved into the range
+   * of numbers for which the count is likely. So one row that happens to be drawn does not decide, and neither does a
+   * formula that contradicts the count.
+   *
+   * @param counted   mean number of partners of the rows
+   * @param partnered number of equally frequent rows with partners that tell as much (Kish 1965)
+   * @param drawn     number of rows
+   */
+  def partnersOfRandom(counted: Double, partnered: Double, drawn: Double, formula: Double): Double =
+    if (counted <= 0.0 || partnered <= 0.0) unseen(drawn, formula)
+    else {
+      val (low, high) = likely(math.min(partnered, drawn), drawn)
+      val perShare    = counted * drawn / partnered
+      val allowed     = math.max(low * perShare, math.min(formula, high * perShare))
+      math.exp((partnered * math.log(counted) + math.log(allowed)) / (partnered + 1.0))
     }
 
   /** Standard deviations up to the end of the interval: one sample in a billion is further out. */

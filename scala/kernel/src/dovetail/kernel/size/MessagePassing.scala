@@ -153,6 +153,13 @@ private[size] object MessagePassing {
     t
   }
 
+  def squares(values: Array[Double]): Double = {
+    var t = 0.0
+    var i = 0
+    while (i < values.length) { t += values(i) * values(i); i += 1 }
+    t
+  }
+
   def changed(values: Array[Double])(f: Double => Double): Array[Double] = {
     val result = new Array[Double](values.length)
     var i      = 0

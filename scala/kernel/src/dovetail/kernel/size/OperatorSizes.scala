@@ -4,7 +4,7 @@ import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
 import dovetail.kernel.graph.{ForeignKeys, JoinGraph, JoinKind, Member, Operator, Words}
-import dovetail.kernel.profile.{Assumptions, Estimate}
+import dovetail.kernel.profile.{Assumptions, Estimate, Sampling}
 
 /**
  * Estimates the rows of sets of relations with outer, semi, anti and existence joins in them. It builds on the sizes of
@@ -15,13 +15,15 @@ import dovetail.kernel.profile.{Assumptions, Estimate}
  * formula of the operator's kind. At last, the predicates above the operator reduce the rows.
  *
  *  - Pairs: rows times rows times the share that the condition keeps, by domains. Several keys between two relations
- *    count by their joint NDV.
+ *    count by their joint NDV. If both sides are sampled relations, the partners of a left row are counted.
  *  - Partners: the share of rows that have a partner, by containment in the right side's keys. Other joins inside the
  *    right side reduce these keys, as if a key's rows stayed or went together in part ([[Assumptions.keysAfter]]). If
  *    both sides are sampled relations, the share is counted.
  *  - A left outer join adds the rows without a partner to the pairs, a full outer join those of both sides. Semi and
  *    anti joins keep a share of the left rows, an existence join all of them. The lower limit of an anti join's share
  *    is for formulas; a counted share is limited only by what a sample can tell.
+ *  - A filter for the rows without a partner above a left outer join (`WHERE b.key IS NULL`) leaves what an anti join
+ *    would.
  *
  * So a semi, anti or existence join never has more rows than its left side. A left outer join never has fewer rows than
  * its left side, and never more than there are combinations.
@@ -53,19 +55,29 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
      * they are outer joins, whose rows of NULLs have none.
      */
     lazy val counted: Option[PartnerShare] =
+      for ((l, r) <- counting; share <- samples.partnered(l, r, operator, mirrored = false))
+        yield PartnerShare(share, samples.leastAlone(l, r))
+
+    /** Mean number of partners of a left row, counted in the same way, before the rest of the condition. */
+    lazy val multiplied: Option[Double] =
+      for (
+        (l, r) <- counting;
+        n      <- samples.partners(l, r, operator, profile(operator.equalities.head._2).rows.value * keys)
+      ) yield n
+
+    private def counting: Option[(Int, Int)] =
       for {
-        l     <- one(_._1) if !operator.wideEquality && levels.levelOf(l) == levels.levelOf(operator.left)
-        r     <- one(_._2)
-        share <- samples.partnered(l, r, operator, mirrored = false)
-      } yield PartnerShare(share, samples.leastAlone(l, r))
+        l <- one(_._1) if !operator.wideEquality && levels.levelOf(l) == levels.levelOf(operator.left)
+        r <- one(_._2)
+      } yield (l, r)
 
     /** The same for the rows of the right side, if the left side is a single relation. */
-    lazy val countedBack: Option[Double] =
+    lazy val countedBack: Option[PartnerShare] =
       for (
         l <- one(_._1) if !operator.wideEquality; r <- one(_._2);
         s <- samples.partnered(r, l, operator, mirrored = true)
       )
-        yield s
+        yield PartnerShare(s, samples.leastAlone(r, l))
 
     private def one(side: ((Member, Member)) => Member): Option[Int] =
       Some(operator.equalities.map(side(_).relation).distinct).collect { case Vector(r) => r }
@@ -96,29 +108,42 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     if (last < 0) inner(Words.toArray(set))
     else {
       val (l, r) = (Words.without(set, joins(last).right), Words.common(set, joins(last).right))
-      val size   = joined(joins(last), l, r)
-      if (filters.isEmpty) size
+      if (filters.isEmpty) joined(joins(last), l, r)
       else {
         val above = filters.indices.filter(p =>
           Words.within(filters(p), set) && !Words.within(filters(p), l) && !Words.within(filters(p), r)
-        )
-        size.kept(Assumptions.conjunction(above.map(graph.predicates(_).selectivity)))
+        ).map(graph.predicates(_))
+        val (partnerless, reading) = above.partition(_.partnerless.contains(joins(last).operator.index))
+        val size                   = joined(joins(last), l, r, partnerless.nonEmpty)
+        size.kept(Assumptions.conjunction(reading.map(_.selectivity)))
       }
     }
   }
 
-  private def joined(j: Operation, leftSet: Array[Long], rightSet: Array[Long]): SetSize = {
-    val o        = j.operator
-    val (l, r)   = (sizeOf(leftSet), sizeOf(rightSet))
-    val pairs    = math.min(l.rows * r.rows * j.keys * o.selectivity, Estimate.Ceiling)
-    val alone    = Words.count(rightSet) == 1
+  /** @param partnerless whether a filter keeps only the left rows without a partner */
+  private def joined(
+      j: Operation,
+      leftSet: Array[Long],
+      rightSet: Array[Long],
+      partnerless: Boolean = false
+  ): SetSize = {
+    val o          = j.operator
+    val (l, r)     = (sizeOf(leftSet), sizeOf(rightSet))
+    val alone      = Words.count(rightSet) == 1
+    def byKeys     = r.rows * j.keys
+    lazy val pairs = {
+      val partners = if (returnsPairs(o.kind) && alone) j.multiplied.getOrElse(byKeys) else byKeys
+      math.min(l.rows * partners * o.selectivity, Estimate.Ceiling)
+    }
     def share    = if (alone) j.counted else None
     def shareR   = if (alone && Words.count(leftSet) == 1) j.countedBack else None
-    def matched  = partnered(o, share.map(_.partners), j.forward, l, r, pairs)
+    def matched  = partnered(o, share, j.forward, l, r, pairs)
     def matchedR = partnered(o, shareR, j.back, r, l, pairs)
+    def anti     = l.kept(JoinSize.antiShare(matched, share.fold(Assumptions.AntiJoinFloor)(_.leastAlone)))
     o.kind match {
-      case JoinKind.Semi => l.kept(matched)
-      case JoinKind.Anti => l.kept(JoinSize.antiShare(matched, share.fold(Assumptions.AntiJoinFloor)(_.leastAlone)))
+      case _ if partnerless   => anti
+      case JoinKind.Semi      => l.kept(matched)
+      case JoinKind.Anti      => anti
       case JoinKind.Existence => l
       case JoinKind.LeftOuter =>
         val outer    = math.max(l.rows, pairs + l.rows * (1.0 - matched))
@@ -135,6 +160,8 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
         ).capped
     }
   }
+
+  private def returnsPairs(kind: JoinKind) = kind == JoinKind.LeftOuter || kind == JoinKind.FullOuter
 
   /** Share of all pairs of rows that the equalities of this operator keep, at most 1. */
   def shareOfKeys(operator: Operator): Double = joins(operator.index).keys
@@ -188,15 +215,17 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
    */
   private def partnered(
       o: Operator,
-      counted: Option[Double],
+      counted: Option[PartnerShare],
       keys: Array[Partner],
       mine: SetSize,
       other: SetSize,
-      pairs: Double
+      pairs: => Double
   ): Double = {
-    var matched = counted.getOrElse(1.0)
+    val sure    = counted.exists(_.isSure)
+    var matched = 1.0
     var i       = 0
-    while (counted.isEmpty && i < keys.length) { matched = math.min(matched, keys(i).share(other.rows)); i += 1 }
+    while (!sure && i < keys.length) { matched = math.min(matched, keys(i).share(other.rows)); i += 1 }
+    counted.foreach(share => matched = share.mixed(matched))
     // partners of a row that has a partner, before the rest of the condition
     val partners =
       if (o.selectivity <= 0.0 || matched <= 0.0) 1.0 else math.max(1.0, pairs / o.selectivity / (mine.rows * matched))
@@ -227,7 +256,14 @@ private[size] object OperatorSizes {
    * @param partners   share of the rows that have a partner
    * @param leastAlone smallest share without one that the samples can tell
    */
-  final private case class PartnerShare(partners: Double, leastAlone: Double)
+  final private case class PartnerShare(partners: Double, leastAlone: Double) {
+
+    /** Whether formulas cannot tell more: the samples are complete, or drawn rows have partners. */
+    def isSure: Boolean = leastAlone <= 0.0 || partners > 0.0
+
+    /** The share; if none of the drawn rows has a partner, one that is too small for them to show. */
+    def mixed(formula: Double): Double = if (isSure) partners else Sampling.unseen(1.0 / leastAlone, formula)
+  }
 
   /**
    * Maximum number of sizes kept for graphs of more than 64 relations: 100 bytes or more each, a few tens of megabytes.

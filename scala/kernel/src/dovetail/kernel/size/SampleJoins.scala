@@ -22,6 +22,9 @@ import dovetail.kernel.size.SampleJoins._
  * never drawn have no rows. A key of a dimension that was drawn is known, whether predicates keep it or not; the other
  * keys get the average of those that are asked for ([[KeyMessage]]).
  *
+ * A count on partial samples to which few rows have contributed is mixed with an estimate by formulas: if none of 20,000
+ * drawn rows has partners, a thousand of twenty million may have some ([[Sampling.partnersOfRandom]]).
+ *
  * Rows that were read in a few places are no random sample: the rows of one key may all lie in one place. So such a
  * relation never sends a message. It is the root of a count in which all others are drawn at random or complete, and
  * the count is mixed with an estimate by formulas, by how much its places differ ([[Sampling.partners]]).
@@ -31,7 +34,10 @@ import dovetail.kernel.size.SampleJoins._
  */
 final class SampleJoins(graph: JoinGraph) {
   private[size] val samples: Array[RelationSample] = graph.relations.map(_.sample.filter(_.rows > 0).orNull).toArray
-  private[size] val classesOf: Array[Vector[Int]]  = graph.classesOf.toArray
+  // without the classes whose key a sample does not have: their equalities are left to the formulas
+  private[size] val classesOf: Array[Vector[Int]] = graph.classesOf.zip(samples).map { case (classes, sample) =>
+    if (sample == null) classes else classes.filter(sample.keys.contains)
+  }.toArray
   // domains of the classes, followed by those of the operators' equalities, which are numbered after the classes
   private val domainOf: Array[Double] =
     (graph.classes.map(_.domain(graph.relations)) ++ graph.operators.flatMap(_.equalities).map { case (a, b) =>
@@ -40,11 +46,12 @@ final class SampleJoins(graph: JoinGraph) {
   private[size] val rows: Array[Double] = graph.relations.map(_.profile.rows.value).toArray
   private val sizes                     = new mutable.LongMap[Double]
   private val mixed                     = new mutable.LongMap[Double]
+  private val evidences                 = new mutable.LongMap[Double]
 
   private[size] val messages = new MessagePassing(graph, samples, rows, domainOf)
   import messages.{groupsOf, weighted}
 
-  private val sampled = new SampledPieces(graph, samples)
+  private val sampled = new SampledPieces(graph, samples, classesOf)
   import sampled.{clustered, joined}
 
   /** Relations with samples. Graphs that are too large for a [[RelSet]] have only formulas. */
@@ -66,8 +73,8 @@ final class SampleJoins(graph: JoinGraph) {
     samples(relation).rows * (if (covered.toVector.forall(samples(_).complete)) 1.0 else 2.0)
 
   // the figures of a group of joins like this one, which may come from another query
-  private lazy val shared     = figures(SampledGroup.Rows)
-  private lazy val variations = figures(SampledGroup.Variations)
+  private lazy val shared    = figures(SampledGroup.Rows)
+  private lazy val certainty = figures(SampledGroup.Certainty)
 
   private def figures(kind: Long): SetCounts =
     samples(covered.min).memo.counts(SampledGroup(graph, domainOf, kind), new SetCounts(covered.size))
@@ -78,28 +85,48 @@ final class SampleJoins(graph: JoinGraph) {
    * @param formula estimate of a set by formulas
    */
   def rowsOf(piece: RelSet, formula: RelSet => Double): Double = clustered.find(piece.contains) match {
-    case None       => rowsOf(piece)
-    case Some(root) => mixed.getOrElseUpdate(piece.bits, mixed(piece, root, formula))
+    case Some(root) =>
+      mixed.getOrElseUpdate(piece.bits, mixed(piece, root, formula))
+    case None if isComplete(piece) || evidenceOf(piece) >= Enough => rowsOf(piece)
+    case None                                                     =>
+      mixed.getOrElseUpdate(piece.bits, mixedByEvidence(piece, formula))
+  }
+
+  private def isComplete(set: RelSet): Boolean = set.toVector.forall(samples(_).complete)
+
+  /** The count of a piece of which few rows have told anything, mixed with an estimate by formulas. */
+  private def mixedByEvidence(piece: RelSet, formula: RelSet => Double): Double = {
+    val root            = SampleTree.rootOf(piece.toVector, samples)
+    val (n, drawn)      = (math.max(rows(root), 1.0), samples(root).rows.toDouble)
+    val (told, byParts) = (evidenceOf(piece), composed(piece, root, formula) / n)
+    n * Sampling.partnersOfRandom(rowsOf(piece) / n, told, drawn, byParts)
+  }
+
+  /** The count of a piece whose root has rows of few places, mixed with an estimate by formulas. */
+  private def mixed(piece: RelSet, root: Int, formula: RelSet => Double): Double = {
+    val n               = math.max(rows(root), 1.0)
+    val (counted, vary) = (rowsOf(piece) / n, variationOf(piece, root))
+    n * Sampling.partners(counted, vary, samples(root).filledPlaces, composed(piece, root, formula) / n)
   }
 
   /**
-   * The count mixed with an estimate that is composed of the mixed counts of smaller pieces, as if their errors were
-   * independent. So a count of few rows is compared with what more rows have told about its parts.
+   * An estimate that is composed of the mixed counts of smaller pieces, as if their errors were independent. So a count
+   * of few rows is compared with what more rows have told about its parts.
    */
-  private def mixed(piece: RelSet, root: Int, formula: RelSet => Double): Double = {
-    val n               = math.max(rows(root), 1.0)
-    val composed        = formula(piece) * sampled.parts(piece, root).map(p => rowsOf(p, formula) / formula(p)).product
-    val (counted, vary) = (rowsOf(piece) / n, variationOf(piece, root))
-    n * Sampling.partners(counted, vary, samples(root).filledPlaces, composed / n)
-  }
+  private def composed(piece: RelSet, root: Int, formula: RelSet => Double): Double =
+    formula(piece) * sampled.parts(piece, root).map(p => rowsOf(p, formula) / formula(p)).product
 
   /** How much the places of the root vary for this count. In a large piece, the relations next to the root decide. */
   private def variationOf(piece: RelSet, root: Int): Double = {
-    val near = if (piece.size <= largest) piece else limited(joined(root) & piece) | RelSet.single(root)
-    variations.getOrCount(near.bits)(
-      Sampling.variation(samples(root).meansOfPlaces(weighted(arranged(near).rooted(root))))
+    val close = near(piece, root)
+    certainty.getOrCount(close.bits)(
+      Sampling.variation(samples(root).meansOfPlaces(weighted(arranged(close).rooted(root))))
     )
   }
+
+  /** The set, or its root and the relations that join with it if the set is too large to be counted as a whole. */
+  private def near(set: RelSet, root: Int): RelSet =
+    if (set.size <= largest) set else limited(joined(root) & set) | RelSet.single(root)
 
   /** Rows of the equality join of these relations as counted. All of them must be covered. */
   private[size] def rowsOf(set: RelSet): Double =
@@ -107,10 +134,37 @@ final class SampleJoins(graph: JoinGraph) {
 
   private def count(set: RelSet): Double =
     if (set.size > largest) composed(set)
-    else counted(arranged(set)) * (if (set.toVector.forall(samples(_).complete)) 1.0 else Lean)
+    else {
+      val tree    = arranged(set)
+      val weights = weightsOf(tree)
+      val all     = math.min(ofTrees(tree, weights) * unenforced(tree), Estimate.Ceiling)
+      if (isComplete(set)) all
+      else {
+        if (!clustered.exists(set.contains))
+          evidences(set.bits) = certainty.getOrCount(set.bits)(evidence(weights))
+        all * Lean
+      }
+    }
+
+  /**
+   * Number of equally frequent rows of a set's root that have partners and tell as much as those that were drawn (Kish
+   * 1965). In a large set, the relations next to the root decide.
+   */
+  private def evidenceOf(set: RelSet): Double = evidences.getOrElseUpdate(
+    set.bits,
+    certainty.getOrCount(set.bits) {
+      val root = SampleTree.rootOf(set.toVector, samples)
+      evidence(weightsOf(arranged(near(set, root))))
+    }
+  )
+
+  private def evidence(weights: Vector[Array[Double]]): Double = weights.map { w =>
+    val (all, squares) = (total(w), MessagePassing.squares(w))
+    if (squares.isInfinite) Enough else if (squares > 0.0) all / squares * all else 0.0
+  }.min
 
   /** Rows that the equalities of a join tree of the set leave: no fewer than those of the join. */
-  private[size] def ofJoinTree(set: RelSet): Double = ofTrees(arranged(set))
+  private[size] def ofJoinTree(set: RelSet): Double = { val tree = arranged(set); ofTrees(tree, weightsOf(tree)) }
 
   /** Maximum rows with one key of a class, if the relation's sample is the whole table. */
   def degree(relation: Int, of: Int): Option[Double] =
@@ -120,7 +174,12 @@ final class SampleJoins(graph: JoinGraph) {
   /** Share of the rows of `left` that have a partner in `right`, if both are covered and share a class. */
   def partnered(left: Int, right: Int): Option[Double] =
     if (!meet(left, right) || !joined(left).contains(right)) None
-    else Some(partnered(left, right, classesOf(left).filter(classesOf(right).contains)))
+    else {
+      val shared = graph.classesOf(left).filter(graph.classesOf(right).contains)
+      if (shared.forall(c => classesOf(left).contains(c) && classesOf(right).contains(c)))
+        Some(partnered(left, right, shared))
+      else None
+    }
 
   /**
    * The same by the equalities of an operator. The samples number the keys of these equalities after those of the
@@ -128,12 +187,29 @@ final class SampleJoins(graph: JoinGraph) {
    *
    * @param mirrored whether `left` is the operator's right side
    */
-  def partnered(left: Int, right: Int, operator: Operator, mirrored: Boolean): Option[Double] = {
+  def partnered(left: Int, right: Int, operator: Operator, mirrored: Boolean): Option[Double] =
+    keysOf(operator, left, right).map(partnered(left, right, _))
+
+  /**
+   * Mean number of partners of a row of `left` in `right` by the equalities of an operator.
+   *
+   * @param formula the same number by formulas
+   */
+  def partners(left: Int, right: Int, operator: Operator, formula: Double): Option[Double] =
+    keysOf(operator, left, right).map { keys =>
+      val weights = weighted(SampleTree.Node(left, Vector.empty, Vector(SampleTree.Node(right, keys, Vector.empty))))
+      val mean    = total(weights) / weights.length
+      if (Seq(left, right).forall(samples(_).complete)) mean
+      else Sampling.partnersOfRandom(mean, evidence(Vector(weights)), weights.length.toDouble, formula)
+    }
+
+  /** The numbers of an operator's equalities, if both samples have their keys. */
+  private def keysOf(operator: Operator, left: Int, right: Int): Option[Vector[Int]] = {
     val first = graph.classes.size + graph.operators.take(operator.index).map(_.equalities.size).sum
     val keys  = operator.equalities.indices.map(first + _).toVector
     val there =
       keys.nonEmpty && meet(left, right) && Seq(left, right).forall(r => keys.forall(samples(r).keys.contains))
-    if (there) Some(partnered(left, right, keys)) else None
+    if (there) Some(keys) else None
   }
 
   /** Whether partners of the rows of one relation can be counted in another: not on rows that lay together. */
@@ -198,10 +274,11 @@ final class SampleJoins(graph: JoinGraph) {
 
   private def arranged(set: RelSet): SampleTree = SampleTree(set.toVector, samples, classesOf)
 
-  private def counted(tree: SampleTree): Double = math.min(ofTrees(tree) * unenforced(tree), Estimate.Ceiling)
+  /** Combinations of each kept row of each root of a tree. */
+  private def weightsOf(tree: SampleTree): Vector[Array[Double]] = tree.roots.map(r => weighted(tree.rooted(r)))
 
-  private def ofTrees(tree: SampleTree): Double =
-    tree.roots.map(root => total(weighted(tree.rooted(root))) * rows(root) / samples(root).rows).product
+  private def ofTrees(tree: SampleTree, weights: Vector[Array[Double]]): Double =
+    tree.roots.zip(weights).map { case (root, w) => total(w) * rows(root) / samples(root).rows }.product
 
   /**
    * Share of the combinations kept by equalities that are on no edge of the tree. Only cyclic joins have such
@@ -219,8 +296,9 @@ final class SampleJoins(graph: JoinGraph) {
    * few pairs to meet.
    */
   private def meeting(tree: SampleTree, left: Int, right: Int, of: Int): Double = {
-    val domain = math.max(domainOf(of), 1.0)
-    if (tree.relations.exists(samples(_).clustered)) 1.0 / domain
+    val domain  = math.max(domainOf(of), 1.0)
+    val lacking = Seq(left, right).exists(!samples(_).keys.contains(of))
+    if (lacking || tree.relations.exists(samples(_).clustered)) 1.0 / domain
     else metOnSamples(tree, left, right, of, domain)
   }
 
@@ -257,6 +335,9 @@ private[size] object SampleJoins {
    * side, by less than it is usually off.
    */
   val Lean = 1.05
+
+  /** Rows with partners that make formulas irrelevant: a count of so many is off by a fifth at most, 19 times of 20. */
+  val Enough = 100.0
 
   /** Maximum number of rows visited for the sizes of one join group: some 50 milliseconds. */
   val MaxVisits = 1.5e7

@@ -45,14 +45,17 @@ private[size] object SampleTree {
   /** A relation, its parent in the join tree, and the classes that join the two. */
   final private case class Edge(relation: Int, parent: Int, classes: Vector[Int])
 
+  /** The first root of a tree: the relation whose rows lay together, otherwise that with the largest sample. */
+  def rootOf(relations: Vector[Int], samples: Array[RelationSample]): Int =
+    relations.maxBy(r => (samples(r).clustered, samples(r).rows, -r))
+
   /**
-   * The tree of these relations. Its first root is the relation whose rows lay together, otherwise that with the largest
-   * sample.
+   * The tree of these relations, from the first root on.
    *
    * @param classesOf classes of each relation
    */
   def apply(relations: Vector[Int], samples: Array[RelationSample], classesOf: Array[Vector[Int]]): SampleTree = {
-    val root = relations.maxBy(r => (samples(r).clustered, samples(r).rows, -r))
+    val root = rootOf(relations, samples)
     val tree = mutable.ArrayBuffer(Edge(root, NoParent, Vector.empty))
     val left = relations.filter(_ != root).sorted.toBuffer
     while (left.nonEmpty) {

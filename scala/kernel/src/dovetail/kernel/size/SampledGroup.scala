@@ -12,7 +12,7 @@ private[size] object SampledGroup {
 
   /**
    * @param domains domains of the classes, then of the operators' equalities
-   * @param figure  what is counted: [[Rows]] of the joins, or [[Variations]] between the places of their roots
+   * @param figure  what is counted: [[Rows]] of the joins, or their [[Certainty]]
    */
   def apply(graph: JoinGraph, domains: Array[Double], figure: Long): SetCounts.Group = {
     val parts = Array.newBuilder[Long]
@@ -57,8 +57,10 @@ private[size] object SampledGroup {
     }
   }
 
-  val Rows       = 0L
-  val Variations = 1L
+  val Rows = 0L
+
+  /** How much the places of a join's root vary, or the number of its rows that have partners if they are random. */
+  val Certainty = 1L
 
   // whether a relation has a sample
   private val Nothing = 0L

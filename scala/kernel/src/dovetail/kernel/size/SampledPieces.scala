@@ -8,9 +8,14 @@ import dovetail.kernel.profile.RelationSample
  * connect. A piece has at most one relation whose rows were read in a few places, because two such samples have hardly
  * any keys in common, however many their tables have.
  *
- * @param samples sample of each relation, or null
+ * @param samples   sample of each relation, or null
+ * @param classesOf classes of each relation; of those with samples, only the classes whose key the sample has
  */
-final private[size] class SampledPieces(graph: JoinGraph, samples: Array[RelationSample]) {
+final private[size] class SampledPieces(
+    graph: JoinGraph,
+    samples: Array[RelationSample],
+    classesOf: Array[Vector[Int]]
+) {
 
   /** Relations with samples. Graphs that are too large for a [[RelSet]] have only formulas. */
   val covered: RelSet =
@@ -20,7 +25,7 @@ final private[size] class SampledPieces(graph: JoinGraph, samples: Array[Relatio
   val joined: Array[RelSet] =
     if (covered.isEmpty) Array.empty
     else Array.tabulate(graph.size)(r =>
-      RelSet(covered.toVector.filter(o => o != r && graph.classesOf(o).exists(graph.classesOf(r).contains)): _*)
+      RelSet(covered.toVector.filter(o => o != r && classesOf(o).exists(classesOf(r).contains)): _*)
     )
 
   /** Relations whose rows were read in a few places, the largest first. */

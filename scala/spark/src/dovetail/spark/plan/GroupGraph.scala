@@ -79,7 +79,7 @@ final class GroupGraph(
     JoinGraph(
       relations,
       predicates.equivalenceClasses(profiles, text),
-      predicates.joinPredicates(text, selectivity),
+      predicates.joinPredicates(text, selectivity, partnerless),
       group.operators.zipWithIndex.map { case (o, i) => operator(o, i) }
     )
   }
@@ -119,6 +119,15 @@ final class GroupGraph(
     val found  = for (as <- wanted; sample <- statistics.samples(leaves(leaf)); ndv <- sample.distinct(as))
       yield as.map(_.exprId.id).toSet -> ndv
     profile.copy(groups = profile.groups ++ found)
+  }
+
+  /** The left outer join whose rows without a partner are the only ones in which the expression is NULL. */
+  private def partnerless(e: Expression): Option[Int] = e match {
+    case IsNull(column: Attribute) =>
+      Some(group.operators.indices.indexWhere(i =>
+        group.operators(i).kind == JoinKind.LeftOuter && conditions(i).exists(_.rejectsNull(column))
+      )).filter(_ >= 0)
+    case _ => None
   }
 
   private def operator(o: WrittenJoin, index: Int): Operator = {
@@ -172,6 +181,10 @@ private object GroupGraph {
     def sampled: Option[Vector[ClassMember]] = key.map { case (l, r) =>
       if (condition.equality.exists(_.kind == JoinCondition.NullSafe)) Vector.empty else Vector(l, r)
     }
+
+    /** Whether a row of the right side with NULL in this column has no partner by this conjunct. */
+    def rejectsNull(column: Attribute): Boolean =
+      key.exists(_._2.expression.semanticEquals(column)) && sampled.exists(_.nonEmpty)
   }
 
   def member(side: JoinCondition.Side): ClassMember = ClassMember(side.relations.head, side.expression)

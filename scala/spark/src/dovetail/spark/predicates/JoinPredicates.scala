@@ -85,8 +85,13 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
   /**
    * @param text        renders an expression for people
    * @param selectivity share of the row combinations that a predicate keeps
+   * @param partnerless index of the left outer join of which a predicate keeps the rows without a partner
    */
-  def joinPredicates(text: Expression => String, selectivity: PredicateSelectivity): Vector[JoinPredicate] = {
+  def joinPredicates(
+      text: Expression => String,
+      selectivity: PredicateSelectivity,
+      partnerless: Expression => Option[Int] = _ => None
+  ): Vector[JoinPredicate] = {
     val (late, others) = complex.zipWithIndex.partition(_._1.late)
     val shares         = others.map(_._2).zip(selectivity.ofEach(others.map(_._1.expression))) ++
       late.map { case (c, i) =>
@@ -100,7 +105,8 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
         kept,
         c.sides,
         text(e),
-        if (c.placed.scope.size == outputs.size) None else Some(c.placed.scope)
+        if (c.placed.scope.size == outputs.size) None else Some(c.placed.scope),
+        if (c.late) partnerless(e) else None
       )
     }
   }

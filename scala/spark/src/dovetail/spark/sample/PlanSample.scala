@@ -106,10 +106,11 @@ final class PlanSample private (
   }
 
   /**
-   * The kept rows by their join keys, or None if a key cannot be computed.
+   * The kept rows by their join keys. Keys that cannot be computed are left out; None if there are keys of equivalence
+   * classes, and all of them are.
    *
    * @param keys   join keys by index of their equivalence class
-   * @param others further keys, which are left out if they cannot be computed
+   * @param others further keys
    * @param share  this relation is number `_1` of the `_2` relations that read this table. Each gets different rows,
    *               because the same rows on both sides of a join match more often than rows of the table do
    */
@@ -121,16 +122,13 @@ final class PlanSample private (
     def computed(keys: Map[Int, Expression]) = keys.toVector.sortBy(_._1).map { case (c, e) =>
       (c, bound(e), JoinKeys.forType(e.dataType))
     }
-    val columns = computed(keys) ++ computed(others).filter { case (_, e, key) => e.isDefined && key.isDefined }
-    if (
-      !columns.forall { case (_, e, key) =>
-        e.isDefined && key.isDefined
-      } || table.of <= 0L
-    ) None
+    val columns = (computed(keys) ++ computed(others)).collect { case (c, Some(e), Some(key)) => (c, e, key) }
+    def lost(known: Iterable[Int]) = keys.nonEmpty && !known.exists(keys.contains)
+    if (table.of <= 0L || lost(columns.map(_._1))) None
     else
       try {
-        val values = columns.map { case (c, e, key) => KeptRows.keys(table, rows, e.get, key.get).map(c -> _) }
-        if (values.exists(_.isEmpty)) None
+        val values = columns.flatMap { case (c, e, key) => KeptRows.keys(table, rows, e, key).map(c -> _) }.toMap
+        if (lost(values.keys)) None
         else
           Some(
             RelationSample(
@@ -138,9 +136,9 @@ final class PlanSample private (
               mine(table.all),
               rows,
               math.min(1.0, table.rows.length.toDouble / of / table.of),
-              values.flatten.toMap,
-              columns.collect { case (c, _, Some(key)) if key.ordered => c }.toSet,
-              columns.collect { case (c, Some(e), _) if !SampleKeys.ofAllRows(e) => c }.toSet,
+              values,
+              columns.collect { case (c, _, key) if key.ordered && values.contains(c) => c }.toSet,
+              columns.collect { case (c, e, _) if !SampleKeys.ofAllRows(e) && values.contains(c) => c }.toSet,
               SampleKeys,
               if (complete) Vector.empty else table.clusters,
               fresh
