@@ -92,7 +92,8 @@ test-python: $(READY) $(ARCHIVE) ## Python suite on the primary Spark line
 # marks of the tests that test-all adds on the primary line: other kinds of session or catalog, jars of other lines
 AROUND = connect or hive or lines or slow
 
-test-all: test test-generated test-lines test-around test-delta test-iceberg test-postgresql test-wheel test-recipes ## all tests
+test-all: test test-generated test-lines test-around ## all tests
+test-all: test-delta test-iceberg test-postgresql test-wheel test-recipes
 	@echo "all tests passed on Spark $(LINES)"
 
 # tests that depend on Spark; the other tests of the benchmarks run on the primary line only

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Estimated:
+class EstimatePair:
     """An estimate of the rows of a sub-plan, with the true number of rows.
 
     Attributes:
@@ -48,7 +48,7 @@ class Summary:
     under: float
 
 
-def summary(estimates: Sequence[Estimated]) -> Summary:
+def summary(estimates: Sequence[EstimatePair]) -> Summary:
     """Summarizes at least one estimate."""
     errors = sorted(e.q_error for e in estimates)
     under = sum(e.under for e in estimates) / len(estimates)

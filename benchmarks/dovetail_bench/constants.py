@@ -54,7 +54,7 @@ ATTEMPTS = 10
 
 
 @dataclass(frozen=True)
-class Planned:
+class InstancePlan:
     """One instance of a template, with the C_out of its orders.
 
     Attributes:
@@ -132,7 +132,7 @@ def _interrupted_after(connection: DuckDBPyConnection, seconds: float) -> Iterat
         timer.cancel()
 
 
-def run(options: argparse.Namespace) -> list[Planned]:
+def run(options: argparse.Namespace) -> list[InstancePlan]:
     """Plans and runs all instances."""
     tables = find(options.tables)
     usable = [q for q in read(options.query_file, tables) if can_change(q.join)]
@@ -142,7 +142,7 @@ def run(options: argparse.Namespace) -> list[Planned]:
             f"asks for {options.templates}."
         )
     chosen = [usable[i * len(usable) // options.templates] for i in range(options.templates)]
-    planned: list[Planned] = []
+    planned: list[InstancePlan] = []
     with views(tables) as connection, tempfile.TemporaryDirectory(prefix="dovetail-constants-") as work:
         # with one thread, DuckDB draws the same sample each time
         connection.execute("SET threads = 1")
@@ -155,13 +155,13 @@ def run(options: argparse.Namespace) -> list[Planned]:
                         couts.append(cout(engine.order(query), partial(templates.truth.of_order, query)))
                         if history == "true":
                             run_and_record(engine, query)
-                planned.append(Planned(query.name, query.sql, query.best, *couts))
+                planned.append(InstancePlan(query.name, query.sql, query.best, *couts))
                 if len(planned) % options.templates == 0:
                     say(f"{len(planned)} instances: {_means(planned[-options.templates :])}")
     return planned
 
 
-def _means(planned: Sequence[Planned]) -> dict[str, float]:
+def _means(planned: Sequence[InstancePlan]) -> dict[str, float]:
     without = [q.ratio(q.without) for q in planned]
     learned = [q.ratio(q.learned) for q in planned]
     return {
@@ -172,7 +172,7 @@ def _means(planned: Sequence[Planned]) -> dict[str, float]:
     }
 
 
-def targets(planned: Sequence[Planned]) -> list[dict[str, Any]]:
+def targets(planned: Sequence[InstancePlan]) -> list[dict[str, Any]]:
     """Targets of a run, and whether each is hit."""
     later = planned[LEARNED_AFTER:] or planned
     mean = geometric_mean([q.ratio(q.learned) for q in later])
@@ -185,7 +185,7 @@ def targets(planned: Sequence[Planned]) -> list[dict[str, Any]]:
     ]
 
 
-def write_page(page: report.Page, planned: Sequence[Planned], each: int) -> None:
+def write_page(page: report.Page, planned: Sequence[InstancePlan], each: int) -> None:
     """Fills the page. `each` is the number of templates."""
     page.text(
         f"{len(planned)} instances of {each} queries, each with constants of its own. C_out: true rows out of all "

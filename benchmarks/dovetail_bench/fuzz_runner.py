@@ -58,7 +58,7 @@ _TREE = re.compile(r"\bJoin (\w+)|\bRelation ([\w.]+)\[|\b(LocalRelation)\b|\b(e
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """A query with its verdicts.
 
     Attributes:
@@ -104,7 +104,7 @@ class Runner:
             if not dialect.duckdb:
                 executed_plan.watch(session)
 
-    def run(self, numbers: Sequence[int]) -> Iterator[Checked]:
+    def run(self, numbers: Sequence[int]) -> Iterator[CheckResult]:
         """Checks queries that share a data set and settings."""
         database = self._dialect.tables(numbers[0] // PER_DATA_SET, self._seed).database
         chance = seeded(f"settings {self._seed} {numbers[0] // PER_SETTINGS}")
@@ -119,29 +119,29 @@ class Runner:
         for number in numbers:
             yield self._check(number, settings)
 
-    def _check(self, number: int, settings: dict[str, str]) -> Checked:
+    def _check(self, number: int, settings: dict[str, str]) -> CheckResult:
         sql = self._dialect.text(seeded(f"query {self._seed} {number}"))
         plain = ours = None
         if self._duckdb is None and settings[ADAPTIVE] == "false":
             plain, ours = _planned(self._plain, sql), _planned(self._ours, sql)
             if plain is not None and ours is not None and _physical(plain) == _physical(ours):
-                return Checked(number, sql, settings, False, 0, SAME_PLAN, NOT_ASKED)
+                return CheckResult(number, sql, settings, False, 0, SAME_PLAN, NOT_ASKED)
         try:
             expected, before = _answer(self._plain, sql, plain)
         except Exception as failed:
             alone = not self._dialect.duckdb and not _too_large(failed) and self._answers(self._ours, sql)
             against = ANSWERED if alone else NOT_SPARK
-            return Checked(number, sql, settings, False, 0, against, NOT_SPARK, _first_line(failed))
+            return CheckResult(number, sql, settings, False, 0, against, NOT_SPARK, _first_line(failed))
         try:
             found, after = _answer(self._ours, sql, ours)
         except Exception as failed:
             against = NOT_SPARK if _too_large(failed) else AT_TIMES if self._is_race(sql) else FAILED
-            return Checked(number, sql, settings, False, 0, against, NOT_ASKED, _first_line(failed))
+            return CheckResult(number, sql, settings, False, 0, against, NOT_ASKED, _first_line(failed))
         differs = difference(expected, found, SAME_ENGINE)
         against_spark = DIFFERENT if differs else SAME
         against_duckdb, differs_from_duckdb = self._second_opinion(sql, found)
         detail = differs or differs_from_duckdb
-        return Checked(number, sql, settings, before != after, len(found), against_spark, against_duckdb, detail)
+        return CheckResult(number, sql, settings, before != after, len(found), against_spark, against_duckdb, detail)
 
     def _is_race(self, sql: str) -> bool:
         """Whether it is a race that a query failed with Dovetail.

@@ -39,7 +39,7 @@ MAX_WORSE = 1.1
 
 
 @dataclass(frozen=True)
-class Learned:
+class LearningResult:
     """A query with its orders in all rounds.
 
     Attributes:
@@ -65,7 +65,7 @@ class Learned:
         return max(self.ratios) / self.ratios[0]
 
 
-def run(options: argparse.Namespace) -> list[Learned]:
+def run(options: argparse.Namespace) -> list[LearningResult]:
     """Plans and runs all queries in all rounds."""
     tables = find(options.tables)
     queries = read_complete(options.query_file, tables)
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> list[Learned]:
                     seconds[query.name].append(run_and_record(engine, query))
                 ratios = [over_best(c[-1], q.best) for q, c in zip(queries, couts.values(), strict=True)]
                 say(f"round {number + 1}: C_out over the best {geometric_mean(ratios):.3f}")
-    return [Learned(q.name, q.best, tuple(couts[q.name]), tuple(seconds[q.name])) for q in queries]
+    return [LearningResult(q.name, q.best, tuple(couts[q.name]), tuple(seconds[q.name])) for q in queries]
 
 
 def run_and_record(engine: SparkEngine, query: RealQuery) -> float:
@@ -93,7 +93,7 @@ def run_and_record(engine: SparkEngine, query: RealQuery) -> float:
     return seconds
 
 
-def targets(learned: Sequence[Learned]) -> list[dict[str, Any]]:
+def targets(learned: Sequence[LearningResult]) -> list[dict[str, Any]]:
     """Targets of a run, and whether each is hit."""
     last = geometric_mean([q.ratios[-1] for q in learned])
     worse = [q for q in learned if q.worse > MAX_WORSE]
@@ -103,7 +103,7 @@ def targets(learned: Sequence[Learned]) -> list[dict[str, Any]]:
     ]
 
 
-def write_page(page: report.Page, learned: Sequence[Learned]) -> None:
+def write_page(page: report.Page, learned: Sequence[LearningResult]) -> None:
     """Fills the page."""
     rounds = range(len(learned[0].couts))
     page.text(

@@ -32,7 +32,7 @@ BENCHMARK = "tpcds"
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurement:
     """A query with its runs.
 
     Attributes:
@@ -52,7 +52,7 @@ class Measured:
         return [f"{m}: {found}" for m, p in self.profiles.items() for found in differences(plain, p.digest)]
 
 
-def run(options: argparse.Namespace) -> list[Measured]:
+def run(options: argparse.Namespace) -> list[Measurement]:
     """Measures all queries in all modes."""
     data = dataset(BENCHMARK, options.scale, options.data_dir)
     measured = []
@@ -67,7 +67,7 @@ def run(options: argparse.Namespace) -> list[Measured]:
                 profiles[mode.name] = profile(session.spark, query.text)
                 if mode is not SPARK:
                     orders[mode.name] = _orders(session, query)
-            measured.append(Measured(query.name, profiles, orders))
+            measured.append(Measurement(query.name, profiles, orders))
             say(f"{query.name}: {', '.join(f'{mode} {p.join_rows:,}' for mode, p in profiles.items())}")
     return measured
 
@@ -78,7 +78,7 @@ def _orders(session: Bench, query: Query) -> list[tuple[str, str]]:
     return [(g["before"]["order"], (g.get("after") or g["before"])["order"]) for g in searched]
 
 
-def write_page(page: report.Page, measured: Sequence[Measured]) -> None:
+def write_page(page: report.Page, measured: Sequence[Measurement]) -> None:
     """Fills the page."""
     page.text(
         "Join rows: rows out of all joins of the plan that ran. “One pass”: after `dovetail.analyze` of every table."
@@ -97,7 +97,7 @@ def write_page(page: report.Page, measured: Sequence[Measured]) -> None:
     )
 
 
-def _line(measured: Measured) -> dict[str, Any]:
+def _line(measured: Measurement) -> dict[str, Any]:
     plain, bare, one_pass = (measured.profiles[mode.name] for mode in MODES)
     return {
         "query": measured.query,

@@ -52,7 +52,7 @@ CANCEL = 0.5
 
 
 @dataclass
-class Tried:
+class OrderTrial:
     """One order of a query.
 
     Attributes:
@@ -79,7 +79,7 @@ class Spread:
     query: str
     relations: int
     limit: float = 0.0
-    tried: list[Tried] = field(default_factory=list)
+    tried: list[OrderTrial] = field(default_factory=list)
     failure: str = ""
 
     def seconds(self, value: str) -> list[float]:
@@ -121,7 +121,7 @@ def _measure(session: Bench, data: Dataset, query: Query, spread: Spread, option
     read_files(data, query)
     for value in VALUES:  # compiles the query's code
         _profile(session, query, "", value)
-    chosen = Tried("", {value: _profile(session, query, "", value) for value in VALUES})
+    chosen = OrderTrial("", {value: _profile(session, query, "", value) for value in VALUES})
     spread.tried.append(chosen)
     spread.limit = max(LEAST_LIMIT, LIMIT * max(one.seconds for one in chosen.runs.values() if one is not None))
     names = [relation["name"] for relation in group["relations"]]
@@ -129,7 +129,7 @@ def _measure(session: Bench, data: Dataset, query: Query, spread: Spread, option
     orders = random_orders.orders(names, edges, seeded(f"{options.seed} {query.name}"))
     legal = (order for order in orders if _is_used(session, query, order))
     for place, order in zip(range(options.orders), legal, strict=False):
-        tried = Tried(order)
+        tried = OrderTrial(order)
         for value in next(latin_square(VALUES, place)):
             with _limit(session.spark, spread.limit) as over:
                 try:

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dovetail.errors import DovetailError, did_you_mean
+from dovetail._error_text import did_you_mean
+from dovetail.errors import DovetailError
 from dovetail_bench.join_order import best_and_worst
 from dovetail_bench.join_query import JoinQuery, Relations, parse
 

@@ -22,13 +22,13 @@ from typing import Any
 from dovetail import _spark_errors
 from dovetail.errors import DovetailError
 from dovetail_bench import real_engines, report
-from dovetail_bench.accuracy import Estimated
+from dovetail_bench.accuracy import EstimatePair
 from dovetail_bench.duckdb_engine import duckdb_engine
 from dovetail_bench.join_order import cout
 from dovetail_bench.postgresql_engine import postgresql_engine
 from dovetail_bench.progress import say
 from dovetail_bench.query_file import RealQuery, add_options, key, read_complete
-from dovetail_bench.real_data_report import DOVETAIL_ENGINES, Measured, Results, targets, write_page
+from dovetail_bench.real_data_report import DOVETAIL_ENGINES, Measurement, Results, targets, write_page
 from dovetail_bench.real_engines import Engine
 from dovetail_bench.session import add_session_options, bench
 from dovetail_bench.tables import find, views
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> Results:
     """Measures the chosen engines."""
     tables = find(options.tables)
     queries = read_complete(options.query_file, tables)
-    measured: dict[str, Measured] = {}
+    measured: dict[str, Measurement] = {}
     with (
         views(tables) as connection,
         tempfile.TemporaryDirectory(prefix="dovetail-real-") as work,
@@ -74,7 +74,7 @@ def run(options: argparse.Namespace) -> Results:
             say(f"{name}: reading the tables")
             started = time.monotonic()
             with start(tables, Path(work)) as engine:
-                measured[name] = Measured(title, engine.version, round(time.monotonic() - started, 1))
+                measured[name] = Measurement(title, engine.version, round(time.monotonic() - started, 1))
                 for query in queries:
                     _measure(engine, query, truth, measured[name])
             say(f"{name}: {len(measured[name].couts)} orders, {len(measured[name].estimates)} estimates")
@@ -85,7 +85,7 @@ def run(options: argparse.Namespace) -> Results:
     )
 
 
-def _measure(engine: Engine, query: RealQuery, truth: TrueSizes, result: Measured) -> None:
+def _measure(engine: Engine, query: RealQuery, truth: TrueSizes, result: Measurement) -> None:
     try:
         order = engine.order(query)
         values = {relations: engine.estimate(query, relations) for relations in query.sizes}
@@ -99,7 +99,7 @@ def _measure(engine: Engine, query: RealQuery, truth: TrueSizes, result: Measure
             result.unknown += 1
         else:
             true = query.sizes[relations]
-            result.estimates.append(Estimated(query.name, key(relations), len(relations) - 1, value, true))
+            result.estimates.append(EstimatePair(query.name, key(relations), len(relations) - 1, value, true))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from dovetail_bench.accuracy import Estimated, Summary, geometric_mean, summary
+from dovetail_bench.accuracy import EstimatePair, Summary, geometric_mean, summary
 from dovetail_bench.report import Page, target
 
 # Targets for q-errors on any data, once Dovetail has collected its statistics: over all sub-plans, and over joins
@@ -23,7 +23,7 @@ WORST = 20
 
 PERCENT = 100.0
 DOVETAIL_ENGINES = ("dovetail", "dovetail_bare", "dovetail_true")
-KINDS: Mapping[str, Callable[[Estimated], bool]] = {
+KINDS: Mapping[str, Callable[[EstimatePair], bool]] = {
     "all": lambda e: True,
     "base tables": lambda e: e.joins == 0,
     "joins": lambda e: e.joins > 0,
@@ -31,7 +31,7 @@ KINDS: Mapping[str, Callable[[Estimated], bool]] = {
 
 
 @dataclass
-class Measured:
+class Measurement:
     """Measurements of one engine over all queries.
 
     Attributes:
@@ -50,7 +50,7 @@ class Measured:
     collect_seconds: float = 0.0
     orders: dict[str, str] = field(default_factory=dict)
     couts: dict[str, float] = field(default_factory=dict)
-    estimates: list[Estimated] = field(default_factory=list)
+    estimates: list[EstimatePair] = field(default_factory=list)
     unknown: int = 0
     failures: dict[str, str] = field(default_factory=dict)
 
@@ -67,7 +67,7 @@ class Results:
 
     best: Mapping[str, float]
     relations: Mapping[str, int]
-    engines: Mapping[str, Measured]
+    engines: Mapping[str, Measurement]
 
     def ratios(self, engine: str) -> dict[str, float]:
         """Query → C_out over the best. No rows count as one row."""
@@ -89,7 +89,7 @@ def targets(results: Results, max_ratios: Mapping[str, float]) -> list[dict[str,
     return found
 
 
-def _estimate_targets(measured: Measured, kind: str) -> list[dict[str, Any]]:
+def _estimate_targets(measured: Measurement, kind: str) -> list[dict[str, Any]]:
     chosen = [e for e in measured.estimates if KINDS[kind](e)]
     if not chosen:
         return []
@@ -141,7 +141,7 @@ def misses(results: Results, engine: str) -> list[dict[str, Any]]:
     ]
 
 
-def worst(estimates: Sequence[Estimated]) -> list[dict[str, Any]]:
+def worst(estimates: Sequence[EstimatePair]) -> list[dict[str, Any]]:
     """Estimates with the largest q-errors."""
     return [
         {
@@ -169,7 +169,7 @@ def _orders(results: Results, engine: str) -> dict[str, Any]:
     return line | {"failed": len(measured.failures), "statistics s": measured.collect_seconds}
 
 
-def _estimates(measured: Measured) -> list[dict[str, Any]]:
+def _estimates(measured: Measurement) -> list[dict[str, Any]]:
     lines = []
     for kind, chosen in KINDS.items():
         estimates = [e for e in measured.estimates if chosen(e)]

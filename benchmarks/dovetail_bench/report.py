@@ -12,6 +12,7 @@ import datetime
 import json
 import os
 import platform
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
@@ -23,9 +24,11 @@ from dovetail_bench import commit
 RESULTS = Path(__file__).parent.parent / "results"
 GIB = 1 << 30
 
+# Columns of the pages' texts.
+WIDTH = 120
+
 # Options that name places. They do not affect results, and would reveal something about the machine.
 PLACES = ("data_dir", "results", "tables", "query_file")
-
 
 # First paragraph of the report of a dirty tree.
 DIRTY = "**Measured on a tree that differs from its commit.** These figures belong to no version; they are a trial."
@@ -118,6 +121,11 @@ def machine() -> dict[str, str]:
         "commit": commit.state().name,
         "jar": commit.jar_digest(),
     }
+
+
+def wrapped(text: str) -> str:
+    """A paragraph in lines as wide as the pages are, with a line break at its end."""
+    return textwrap.fill(text, WIDTH, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def markdown_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -62,7 +62,7 @@ class Run:
 
 
 @dataclass
-class Timed:
+class Timing:
     """All runs of one query.
 
     Attributes:
@@ -135,14 +135,14 @@ class Rounds:
     def __init__(self, session: Bench, data: Dataset, modes: Sequence[Mode]) -> None:
         self.session, self.data = session, data
         self.modes: Mapping[str, Mode] = {mode.name: mode for mode in modes}
-        self.found: dict[str, Timed] = {}
+        self.found: dict[str, Timing] = {}
         executed_plan.watch(session.spark)
 
-    def run(self, queries: Sequence[Query]) -> dict[str, Timed]:
+    def run(self, queries: Sequence[Query]) -> dict[str, Timing]:
         """Runs all rounds. Ctrl-C stops it; it then returns what was measured so far."""
         try:
             for number, query in enumerate(queries):
-                self.found[query.name] = Timed()
+                self.found[query.name] = Timing()
                 self._plan(query)
                 self._round(query, 0, next(latin_square(list(self.modes), number)))
             rest = {query.name: self._later(query.name, number) for number, query in enumerate(queries)}
@@ -193,7 +193,7 @@ class Rounds:
         say(f"round {turn}, {query.name}: {', '.join(words + [f'{mode} FAILED' for mode in timed.failures])}{same}")
 
 
-def to_json(found: Mapping[str, Timed]) -> dict[str, Any]:
+def to_json(found: Mapping[str, Timing]) -> dict[str, Any]:
     """All runs, in the form that `times_report.read` reads."""
     runs: dict[str, dict[str, list[dict[str, Any]]]] = {}
     for name, timed in found.items():

@@ -30,7 +30,7 @@ MIN_ROWS = 100_000
 
 
 @dataclass(frozen=True)
-class Changed:
+class OrderChange:
     """A query that got another order while it ran.
 
     Attributes:
@@ -65,7 +65,7 @@ class Found:
     """
 
     queries: int
-    changed: list[Changed]
+    changed: list[OrderChange]
     failures: dict[str, str]
 
 
@@ -81,7 +81,7 @@ def run(options: argparse.Namespace) -> Found:
                     line = f"{now.join_rows:,} rows"
                     if now.run_time_orders:
                         planned = _profile(session, query.text, "false")
-                        found.changed.append(Changed(query.name, planned, now))
+                        found.changed.append(OrderChange(query.name, planned, now))
                         line += f", {planned.join_rows:,} as planned: {', '.join(now.run_time_orders)}"
                 except Exception as failed:  # an error of Spark is a finding about this query and ends no run
                     found.failures[query.name] = line = reason(failed)

@@ -32,7 +32,7 @@ OFF, ON = VALUES = ("false", "true")
 
 
 @dataclass
-class Compared:
+class SettingComparison:
     """A query that ran with both values.
 
     Attributes:
@@ -67,14 +67,14 @@ class Compared:
         return float(median(getattr(run, counter) for run in self.runs[value]))
 
 
-def run(options: argparse.Namespace) -> tuple[list[Compared], int]:
+def run(options: argparse.Namespace) -> tuple[list[SettingComparison], int]:
     """All queries that ran, and the number that were planned. Ctrl-C stops it; what was measured is reported."""
-    found: list[Compared] = []
+    found: list[SettingComparison] = []
     with suite_bench(options, STATISTICS[options.statistics]) as (session, data, queries):
         executed_plan.watch(session.spark)
         chosen = [q for q in queries if options.all or len({_plan(session, options, q, v) for v in VALUES}) > 1]
         say(f"{len(chosen)} of {len(queries)} queries run: {', '.join(query.name for query in chosen)}")
-        found += [Compared(query.name) for query in chosen]
+        found += [SettingComparison(query.name) for query in chosen]
         try:
             for turn in range(options.rounds):
                 for place, (query, compared) in enumerate(zip(chosen, found, strict=True)):
@@ -103,7 +103,7 @@ def _round(
     options: argparse.Namespace,
     data: Dataset,
     query: Query,
-    compared: Compared,
+    compared: SettingComparison,
     values: Sequence[str],
 ) -> None:
     read_files(data, query)
@@ -118,7 +118,7 @@ def _round(
     say(f"{query.name}: {', '.join(f'{value} {seconds:.1f} s' for value, seconds in last.items())}")
 
 
-def targets(found: Sequence[Compared]) -> list[dict[str, Any]]:
+def targets(found: Sequence[SettingComparison]) -> list[dict[str, Any]]:
     """Targets of a run, and whether each is hit."""
     complete = [c for c in found if c.complete]
     lists = {
@@ -131,7 +131,7 @@ def targets(found: Sequence[Compared]) -> list[dict[str, Any]]:
     return [report.target(name, ", ".join(names) or "none", not names) for name, names in lists.items()]
 
 
-def write_page(page: report.Page, setting: str, found: Sequence[Compared], planned: int) -> None:
+def write_page(page: report.Page, setting: str, found: Sequence[SettingComparison], planned: int) -> None:
     """Fills the page."""
     complete = [c for c in found if c.complete]
     totals = {value: sum(c.middle(value, "seconds") for c in complete) for value in VALUES}
@@ -146,11 +146,11 @@ def write_page(page: report.Page, setting: str, found: Sequence[Compared], plann
     page.table("Failures", [{"query": c.query, "value": v, "error": e} for c in found for v, e in c.failures.items()])
 
 
-def _gain(compared: Compared) -> float:
+def _gain(compared: SettingComparison) -> float:
     return compared.middle(ON, "seconds") / compared.middle(OFF, "seconds")
 
 
-def _line(compared: Compared) -> Mapping[str, Any]:
+def _line(compared: SettingComparison) -> Mapping[str, Any]:
     line: dict[str, Any] = {"query": compared.query}
     for name, counter, unit in (("s", "seconds", 1), ("shuffled GiB", "shuffle_bytes", report.GIB)):
         line |= {f"{value} {name}": compared.middle(value, counter) / unit for value in VALUES}

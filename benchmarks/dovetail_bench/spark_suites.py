@@ -109,7 +109,7 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """Results of a file under the settings of one pass and one of its own combinations.
 
     Attributes:
@@ -150,16 +150,16 @@ def _start(options: argparse.Namespace, suites: Path) -> None:
     atexit.register(stack.close)
 
 
-def _check(file: SuiteFile, chosen: Pass, own: dict[str, str]) -> Checked:
+def _check(file: SuiteFile, chosen: Pass, own: dict[str, str]) -> CheckResult:
     """Checks a file. An error of this program counts as one statement that was not checked."""
     try:
         return _compared(file, chosen, own)
     except Exception as failed:
         found = Statement(f"{chosen.name}; {file.name}", "", NOT_CHECKED, repr(failed))
-        return Checked(chosen.name, len(file.statements), 0, 0, 0, 0, 0, {NOT_CHECKED: 1}, [found])
+        return CheckResult(chosen.name, len(file.statements), 0, 0, 0, 0, 0, {NOT_CHECKED: 1}, [found])
 
 
-def _compared(file: SuiteFile, chosen: Pass, own: dict[str, str]) -> Checked:
+def _compared(file: SuiteFile, chosen: Pass, own: dict[str, str]) -> CheckResult:
     """Runs a file without Dovetail and with it. If the results differ, it runs once more without."""
     settings = {**BASE, **chosen.conf, **own}
 
@@ -176,7 +176,7 @@ def _compared(file: SuiteFile, chosen: Pass, own: dict[str, str]) -> Checked:
                 verdicts[i] = (NOT_REPEATABLE, verdicts[i][1])
     pairs = list(zip(plain.outcomes, ours.outcomes, strict=True))
     where = f"{chosen.name}; {file.name}"
-    return Checked(
+    return CheckResult(
         chosen.name,
         len(queries),
         sum(p.answer is not None for p, _ in pairs),
@@ -211,14 +211,14 @@ def _verdict(query: Query, expected: Outcome, actual: Outcome) -> tuple[str, str
     return judge(query, expected.answer, actual.answer, unlimited, SAME_ENGINE)
 
 
-def run(options: argparse.Namespace) -> tuple[list[Checked], int]:
+def run(options: argparse.Namespace) -> tuple[list[CheckResult], int]:
     """Runs all files in all passes, in separate processes (a process has one Spark). Returns also how many runs."""
     suites = suite_files.directory()
     files = suite_files.load(suites, options.files)
     passes = [PASSES[number - 1] for number in options.passes]
     tasks = [(f, chosen, own) for chosen in passes for f in files for own in f.runs if chosen.suits(own)]
     say(f"{len(files)} files, {len(tasks)} runs")
-    checked: list[Checked] = []
+    checked: list[CheckResult] = []
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(options.processes, context, initializer=_start, initargs=(options, suites)) as pool:
         try:
@@ -239,7 +239,7 @@ def _wrong(statement: Statement) -> bool:
     return statement.verdict not in PASSED and statement.verdict != NOT_REPEATABLE
 
 
-def targets(checked: Sequence[Checked], runs: int) -> list[dict[str, Any]]:
+def targets(checked: Sequence[CheckResult], runs: int) -> list[dict[str, Any]]:
     """Targets of a run, and whether each is hit."""
     wrong = sum(_wrong(statement) for c in checked for statement in c.found)
     reordered = sum(c.reordered for c in checked)
@@ -250,7 +250,7 @@ def targets(checked: Sequence[Checked], runs: int) -> list[dict[str, Any]]:
     ]
 
 
-def write_page(page: report.Page, checked: Sequence[Checked], runs: int, files: int, left_out: int) -> None:
+def write_page(page: report.Page, checked: Sequence[CheckResult], runs: int, files: int, left_out: int) -> None:
     """Fills the page."""
     page.text(
         f"Spark {pyspark_version}. {files} files; {left_out} further ones call functions of Spark's test classes and "
@@ -260,7 +260,7 @@ def write_page(page: report.Page, checked: Sequence[Checked], runs: int, files: 
     )
     page.targets(targets(checked, runs))
     names = [chosen.name for chosen in PASSES]
-    counts: dict[str, Callable[[Checked], int]] = {
+    counts: dict[str, Callable[[CheckResult], int]] = {
         "runs of files": lambda _: 1,
         "statements": lambda c: c.statements,
         "answered": lambda c: c.queries,
@@ -289,7 +289,7 @@ def write_page(page: report.Page, checked: Sequence[Checked], runs: int, files: 
     )
 
 
-def _of(checked: Sequence[Checked], name: str) -> list[Checked]:
+def _of(checked: Sequence[CheckResult], name: str) -> list[CheckResult]:
     return [c for c in checked if not name or c.of_pass == name]
 
 

@@ -36,7 +36,7 @@ STEPS = {
     "views_ms": "four views",
     "plan_ms": "first plan",
     "plan_cpu_ms": "first plan, CPU of its thread",
-    "next_ms": "next plan",
+    "next_ms": "second plan of the same query",
 }
 
 

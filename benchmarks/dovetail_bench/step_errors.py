@@ -11,7 +11,7 @@ from typing import Any
 import dovetail
 from dovetail.demo.data import Dataset
 from dovetail_bench import report
-from dovetail_bench.accuracy import Estimated, summary
+from dovetail_bench.accuracy import EstimatePair, summary
 from dovetail_bench.progress import say
 from dovetail_bench.queries import Query
 from dovetail_bench.real_data_report import MAX_MEDIAN, MAX_P95, PERCENT
@@ -19,13 +19,13 @@ from dovetail_bench.session import DOVETAIL_BARE, DOVETAIL_ONE_PASS, Bench
 
 MODES = (DOVETAIL_BARE, DOVETAIL_ONE_PASS)
 
-Steps = Mapping[str, Sequence[Estimated]]
+Steps = Mapping[str, Sequence[EstimatePair]]
 
 
-def measure(session: Bench, data: Dataset, queries: Sequence[Query]) -> dict[str, list[Estimated]]:
+def measure(session: Bench, data: Dataset, queries: Sequence[Query]) -> dict[str, list[EstimatePair]]:
     """Mode → every join of every query of which the run counted the rows, with the true rows."""
     session.collect(data)
-    found: dict[str, list[Estimated]] = {}
+    found: dict[str, list[EstimatePair]] = {}
     for mode in MODES:
         session.use(mode, data)
         for query in queries:
@@ -35,13 +35,13 @@ def measure(session: Bench, data: Dataset, queries: Sequence[Query]) -> dict[str
     return found
 
 
-def _steps(query: str, group: Mapping[str, Any]) -> Iterator[Estimated]:
+def _steps(query: str, group: Mapping[str, Any]) -> Iterator[EstimatePair]:
     plan = group.get("after") or group.get("before") or {}
     for join in plan.get("joins", ()):
         if "actual_rows" in join:
             relations = join["relations"]
             rows, actual = float(join["rows"]["value"]), int(join["actual_rows"])
-            yield Estimated(query, ",".join(relations), len(relations) - 1, rows, actual)
+            yield EstimatePair(query, ",".join(relations), len(relations) - 1, rows, actual)
 
 
 def write(page: report.Page, steps: Steps) -> None:
@@ -78,7 +78,7 @@ def write(page: report.Page, steps: Steps) -> None:
         )
 
 
-def misses(steps: Sequence[Estimated]) -> list[Estimated]:
+def misses(steps: Sequence[EstimatePair]) -> list[EstimatePair]:
     """Estimates that are far off, the worst first."""
     return sorted((step for step in steps if step.q_error > MAX_P95), key=lambda step: -step.q_error)
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dovetail import errors, pins, rows
-    from dovetail._attach import Attached, attach
+    from dovetail._attach import Attachment, attach
     from dovetail._history import SubplanHistory, history
     from dovetail._queries import LoggedQuery, queries
     from dovetail._version import __version__
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Advice",
-    "Attached",
+    "Attachment",
     "Calibration",
     "ColumnStats",
     "Comparison",
@@ -80,7 +80,7 @@ __all__ = [
 # Public names by module. A module is imported when one of its names is first used, so `import dovetail` is fast, and so
 # is a command that only prints a path.
 _MODULES = {
-    "_attach": ("Attached", "attach"),
+    "_attach": ("Attachment", "attach"),
     "_history": ("SubplanHistory", "history"),
     "_queries": ("LoggedQuery", "queries"),
     "_version": ("__version__",),

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 from dovetail import _spark_errors
 from dovetail._analyze_mode import TOGGLE_KEY, Mode, Request, Statement, names, partition_clause
 from dovetail._analyze_target import FILE_FORMATS, Database, Table
-from dovetail.errors import AnalyzeError, NotAnalyzableError, TargetNotFoundError, did_you_mean, listing
+from dovetail._error_text import did_you_mean, listing
+from dovetail.errors import AnalyzeError, NotAnalyzableError, TargetNotFoundError
 
 if TYPE_CHECKING:
     from pyspark.sql import Row, SparkSession

@@ -29,14 +29,13 @@ from dovetail._analyze_mode import (
     partition_clause,
 )
 from dovetail._analyze_target import Database, Table
+from dovetail._error_text import did_you_mean, listing
 from dovetail._identifiers import PartitionValue
 from dovetail.errors import (
     AnalyzeError,
     ColumnNotFoundError,
     NotAnalyzableError,
     PartitionNotFoundError,
-    did_you_mean,
-    listing,
 )
 from dovetail.statistics import PartitionStats, TableStats
 

@@ -8,16 +8,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
 from dovetail import _spark_errors, _sql
+from dovetail._error_text import did_you_mean, got, listing
 from dovetail._identifiers import PartitionValue, Quotes, parse_name, quote_name
-from dovetail._query import FRAME, temporary_view
+from dovetail._query import FRAME, is_query, temporary_view
 from dovetail.errors import (
     AnalyzeError,
     ColumnNotFoundError,
     NotAnalyzableError,
     PartitionNotFoundError,
     TargetNotFoundError,
-    did_you_mean,
-    listing,
 )
 
 if TYPE_CHECKING:
@@ -166,14 +165,19 @@ def resolved(spark: SparkSession, target: str | DataFrame) -> Iterator[Table | D
         NotAnalyzableError: A target of this kind cannot be analyzed.
     """
     if isinstance(target, str):
+        if is_query(target):
+            raise NotAnalyzableError(
+                "analyze takes no query text. Pass a table, files or a DataFrame, or analyze the tables that the query "
+                "needs: dovetail.advise(spark, sql).run(spark)."
+            )
         yield _named(spark, target)
     elif _is_frame(target):
         with temporary_view(target, "analyze") as view:
             yield Table((view,), {}, (), quotes=_sql.quotes(spark), kind="frame", label=FRAME)
     else:
         raise NotAnalyzableError(
-            "analyze takes a table, a view, a path (parquet.`/data`), a database or a DataFrame, not "
-            f"{type(target).__name__}."
+            "analyze takes a table, a view, a path (parquet.`/data`), a database or a DataFrame of Spark, "
+            f"{got(target)}"
         )
 
 

@@ -23,7 +23,7 @@ from dovetail.probe import Status, status
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Features that `attach` adds to a running session, and features that need a new session, as `Attached` lists them.
+# Features that `attach` adds to a running session, and features that need a new session, as `Attachment` lists them.
 HERE = (
     "join orders and broadcasts of every query that is planned from now on",
     "the SQL functions dovetail_explain, dovetail_estimate, dovetail_advise, dovetail_stats, dovetail_queries, ...",
@@ -37,7 +37,7 @@ NEW_SESSION = (
 
 
 @dataclass(frozen=True)
-class Attached:
+class Attachment:
     """The result of `attach`. `print` shows which features the running session has.
 
     Attributes:
@@ -61,7 +61,7 @@ class Attached:
         return "\n".join(lines)
 
 
-def attach(spark: SparkSession, jar: str | Path | None = None, **config: Any) -> Attached:
+def attach(spark: SparkSession, jar: str | Path | None = None, **config: Any) -> Attachment:
     """Adds Dovetail to a classic session that is already running.
 
     Prefer `enable` if you start the session yourself. `attach` is for sessions that a platform has started. It adds
@@ -75,7 +75,9 @@ def attach(spark: SparkSession, jar: str | Path | None = None, **config: Any) ->
 
     Raises:
         RemoteServerError: This is a Spark Connect session, whose server must be started with Dovetail.
-        SessionRunningError: The session is stopped, or its JVM accepts no more jars.
+        StatementError: This is not a session, or `jar` is not a file.
+        SessionStoppedError: The session is stopped.
+        SessionRunningError: The JVM of the session accepts no more jars.
         UnsupportedSparkError: There is no jar for this Spark, or the jar is for another line.
         JarMissingError: The jar is missing.
         ConfigError: A setting's name or value is wrong.
@@ -96,7 +98,7 @@ def attach(spark: SparkSession, jar: str | Path | None = None, **config: Any) ->
     whole = before and _py4j.parses(spark, "DOVETAIL PROFILE SELECT 1")
     found = spark if whole else _py4j.copy_of(spark)
     here, elsewhere = ((*HERE, *NEW_SESSION), ()) if whole else (HERE, NEW_SESSION)
-    return Attached(status(spark), here, elsewhere, found)
+    return Attachment(status(spark), here, elsewhere, found)
 
 
 def _check(spark: object) -> None:
@@ -104,9 +106,8 @@ def _check(spark: object) -> None:
         raise StatementError(f"attach takes a running Spark session, got {type(spark).__name__}.")
     if _sql.is_connect(spark):  # type: ignore[arg-type]
         raise RemoteServerError(
-            "this is a Spark Connect session: jars and extensions are chosen where its server is started, not by its "
-            "clients. Start the server with the options that `dovetail submit-args` prints; dovetail.status(spark) "
-            "then shows that it is on."
+            "this is a Spark Connect session. The start command of the server chooses jars and extensions, not its "
+            f"clients: {_sql.START_SERVER}. {_sql.JAR_OF_SERVER} Then dovetail.status(spark) shows that it is on."
         )
     _sql.require_running(spark)  # type: ignore[arg-type]
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from dovetail import _sql
-from dovetail._shown import Listing, number, time
+from dovetail._display import Listing, number, time
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,5 +72,8 @@ def history(spark: SparkSession) -> Listing[SubplanHistory]:
 
     Returns:
         A tuple with one entry per sub-plan of each group of joins; a prompt and a notebook show it as a table.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail.
     """
     return Listing(_sql.records(spark, "dovetail_history", SubplanHistory))

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, ClassVar
 
 from dovetail import _sql
-from dovetail._shown import Listing, number, time
+from dovetail._display import Listing, number, time
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from dovetail import _sql
+from dovetail._error_text import got
 from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def query_text(query: DataFrame | str, spark: SparkSession | None, call: str) ->
         yield _sql.session_or_active(spark), query
         return
     if not hasattr(query, "createOrReplaceTempView"):
-        raise StatementError(f"{call} takes a DataFrame or the text of a query, got {type(query).__name__}.")
+        raise StatementError(f"{call} takes a DataFrame of Spark or the text of a query, {got(query)}")
     # a view belongs to the session of its DataFrame
     with temporary_view(query, call) as view:
         yield query.sparkSession, f"SELECT * FROM {view}"  # noqa: S608 - the name is ours
@@ -64,7 +65,7 @@ def temporary_view(frame: DataFrame, call: str) -> Iterator[str]:
     """Creates a temporary view of a DataFrame for the body of a `with`, and yields its name.
 
     Raises:
-        SessionRunningError: The session of the DataFrame is stopped.
+        SessionStoppedError: The session of the DataFrame is stopped.
     """
     _sql.require_running(frame.sparkSession)
     view = _new_name(call)

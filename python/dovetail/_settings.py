@@ -12,8 +12,9 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dovetail import _sql
+from dovetail._error_text import did_you_mean, listing
 from dovetail._identifiers import check_columns
-from dovetail.errors import ConfigError, StatementError, did_you_mean, listing
+from dovetail.errors import ConfigError, StatementError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -149,15 +150,30 @@ def _unknown(name: str, known: list[str], meant: Sequence[str] = ()) -> str:
     return f"unknown setting {name if prefix else repr(name)}.{hint}"
 
 
-class _WithNeeded(type):
-    """Adds implied settings to the arguments of a call; later, a field does not show whether it was given."""
+def _check_name(name: str, settings: Sequence[Setting]) -> None:
+    """Checks that a setting has this name.
+
+    Raises:
+        ConfigError: None has; the message proposes one.
+    """
+    if name not in (known := [one.name for one in settings]):
+        by_key = [one.name for one in settings if _letters(one.key.removeprefix(PREFIX)) == _letters(name)]
+        raise ConfigError(_unknown(name, known, by_key))
+
+
+class _ArgumentCheck(type):
+    """Refuses unknown names, and adds implied settings: later, a field does not show whether it was given."""
+
+    SETTINGS: tuple[Setting, ...]
 
     def __call__(cls, *args: Any, **given: Any) -> Any:
+        for name in given:
+            _check_name(name, cls.SETTINGS)
         return super().__call__(*args, **(given if args else with_needed(given)))
 
 
 @dataclass(frozen=True)
-class ConfigBase(metaclass=_WithNeeded):
+class ConfigBase(metaclass=_ArgumentCheck):
     """Checks and conversions of `Config`; the fields are in the generated subclass."""
 
     SETTINGS: ClassVar[tuple[Setting, ...]] = ()
@@ -185,9 +201,7 @@ class ConfigBase(metaclass=_WithNeeded):
         by_name = {setting.name: setting for setting in cls.SETTINGS}
         conf = {}
         for name, value in with_needed(values).items():
-            if name not in by_name:
-                by_key = [one.name for one in cls.SETTINGS if _letters(one.key.removeprefix(PREFIX)) == _letters(name)]
-                raise ConfigError(_unknown(name, list(by_name), by_key))
+            _check_name(name, cls.SETTINGS)
             setting = by_name[name]
             conf[setting.key] = setting.text(setting.check(value))
         return conf

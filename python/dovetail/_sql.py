@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from dovetail import _py4j
+from dovetail._error_text import kind_of
 from dovetail._identifiers import Quotes, string_literal
 from dovetail._spark_errors import condition, is_spark_error, own_error
-from dovetail.errors import NotEnabledError, SessionRunningError, StatementError
+from dovetail.errors import NotEnabledError, SessionStoppedError, StatementError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -49,6 +50,16 @@ _NOT_ENABLED = (
     "dovetail.enable(SparkSession.builder).getOrCreate(), or bring Dovetail to this one: dovetail.attach(spark). Under "
     "spark-submit, pass the options that `dovetail submit-args` prints. If you did, the jar is for another Spark line "
     "and has switched itself off: `dovetail doctor` checks the installation."
+)
+# How the operator of a Spark Connect server adds Dovetail; clients cannot.
+START_SERVER = (
+    "start-connect-server.sh --jars <path of the jar> --conf spark.sql.extensions=dovetail.DovetailExtensions"
+)
+JAR_OF_SERVER = "`dovetail jar-path --spark-version <version of the server>` prints the path of the jar to copy there."
+_NOT_ON_SERVER = (
+    "Dovetail is not on in this Spark Connect session. The start command of the server chooses jars and extensions: "
+    f"{START_SERVER}. {JAR_OF_SERVER} If your program starts the server itself: "
+    "dovetail.enable(SparkSession.builder.remote('local[*]'))."
 )
 _NO_STATEMENTS = (
     "Dovetail was attached to this running session, whose parser does not know DOVETAIL statements. These calls need "
@@ -110,23 +121,24 @@ def path_literal(spark: SparkSession, path: str | PathLike[str]) -> str:
         StatementError: It is not a path, or a URI that a path object has changed.
     """
     if not isinstance(path, PathLike):
-        return text_literal(spark, path)
+        return text_literal(spark, path, "path")
     text = fspath(path)
     if isinstance(text, str) and _SHORTENED_URI.match(text):
         raise StatementError(
             f"{path!r} has become {text!r}: path objects do not keep the slashes of a URI. Pass the URI as a str."
         )
-    return text_literal(spark, text)
+    return text_literal(spark, text, "path")
 
 
-def text_literal(spark: SparkSession, text: str) -> str:
-    """A string as a SQL literal for this session's parser.
+def text_literal(spark: SparkSession, text: str, what: str = "") -> str:
+    """A string as a SQL literal for this session's parser; `what` names the argument in the error message.
 
     Raises:
         StatementError: It is not a string.
     """
     if not isinstance(text, str):
-        raise StatementError(f"text is expected, got {text!r} ({type(text).__name__}). Pass a str.")
+        where = f" for {what}" if what else ""
+        raise StatementError(f"text is expected{where}, got {text!r} ({kind_of(text)}). Pass a str.")
     return string_literal(text, quotes(spark))
 
 
@@ -140,12 +152,15 @@ def require_running(spark: SparkSession) -> None:
 
     Raises:
         StatementError: It is not a session.
-        SessionRunningError: The session is stopped.
+        SessionStoppedError: The session is stopped.
     """
     if not hasattr(spark, "sql"):
-        raise StatementError(f"a Spark session is expected as the first argument, got {type(spark).__name__}.")
+        raise StatementError(
+            f"a Spark session is expected, got {kind_of(spark)}: pass the session that "
+            "SparkSession.builder.getOrCreate() returned."
+        )
     if not is_connect(spark) and _py4j.is_stopped(spark):
-        raise SessionRunningError(_STOPPED)
+        raise SessionStoppedError(_STOPPED)
 
 
 def function_rows(spark: SparkSession, function: str, *arguments: str) -> list[dict[str, Any]]:
@@ -154,7 +169,7 @@ def function_rows(spark: SparkSession, function: str, *arguments: str) -> list[d
     Raises:
         NotEnabledError: The session does not have Dovetail.
         StatementError: The argument is not a session.
-        SessionRunningError: The session is stopped.
+        SessionStoppedError: The session is stopped.
     """
     require_running(spark)
     # Literals rather than parameters: Spark 4.1 itself replaces parameters by literals in the text, and handles
@@ -164,8 +179,12 @@ def function_rows(spark: SparkSession, function: str, *arguments: str) -> list[d
         return [row.asDict() for row in rows(spark, f"SELECT * FROM {function}({literals})")]  # noqa: S608 - escaped
     except Exception as error:
         if is_spark_error(error) and condition(error).startswith(_UNKNOWN_FUNCTION) and function in str(error):
-            raise NotEnabledError(_NOT_ENABLED) from None
+            raise NotEnabledError(_not_enabled(spark)) from None
         raise
+
+
+def _not_enabled(spark: SparkSession) -> str:
+    return _NOT_ON_SERVER if is_connect(spark) else _NOT_ENABLED
 
 
 def records(spark: SparkSession, function: str, kind: type[R]) -> list[R]:
@@ -192,7 +211,7 @@ def statement_rows(spark: SparkSession, statement: str) -> list[Row]:
         return rows(spark, statement)
     except Exception as error:
         if is_spark_error(error) and condition(error) == "PARSE_SYNTAX_ERROR" and "near 'DOVETAIL'" in str(error):
-            raise NotEnabledError(_NO_STATEMENTS if has_dovetail(spark) else _NOT_ENABLED) from None
+            raise NotEnabledError(_NO_STATEMENTS if has_dovetail(spark) else _not_enabled(spark)) from None
         raise
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from dovetail._shown import Shown, Table
+from dovetail._display import Display, Table
+from dovetail._error_text import did_you_mean, kind_of, listing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,7 +95,7 @@ class PartitionStats:
 
 
 @dataclass(frozen=True, repr=False)
-class TableStats(Shown):
+class TableStats(Display):
     """Statistics of a table, view or path; None means unknown. `print` shows them as a table.
 
     Attributes:
@@ -130,13 +131,20 @@ class TableStats(Shown):
         """Statistics of one column by name; letter case does not matter if the name is unambiguous.
 
         Raises:
-            KeyError: No such column.
+            KeyError: No such column, or several columns whose names differ from it only in letter case.
         """
+        if not isinstance(column, str):
+            raise KeyError(f"the name of a column is expected, got {kind_of(column)}")
         exact = [c for c in self.columns if c.name == column]
         matches = exact or [c for c in self.columns if c.name.lower() == column.lower()]
-        if len(matches) != 1:
-            raise KeyError(f"{self.table} has no column '{column}'. Columns: {', '.join(c.name for c in self.columns)}")
-        return matches[0]
+        if len(matches) == 1:
+            return matches[0]
+        names = [c.name for c in matches or self.columns]
+        if matches:
+            raise KeyError(
+                f"{self.table} has several columns that differ from '{column}' only in letter case: {listing(names)}"
+            )
+        raise KeyError(f"{self.table} has no column '{column}'.{did_you_mean(column, names)} Columns: {listing(names)}")
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain dictionaries, lists, strings and numbers (JSON-ready)."""
@@ -175,7 +183,7 @@ class TableStats(Shown):
 
 
 @dataclass(frozen=True, repr=False)
-class DatabaseStats(Shown):
+class DatabaseStats(Display):
     """Statistics of the tables of a database.
 
     Attributes:
@@ -195,8 +203,11 @@ class DatabaseStats(Shown):
         for stats_ in self.tables:
             if stats_.table in (table, f"{self.database}.{table}"):
                 return stats_
+        if not isinstance(table, str):
+            raise KeyError(f"the name of a table is expected, got {kind_of(table)}")
+        names = [one.table for one in self.tables]
         raise KeyError(
-            f"{self.database} has no statistics of '{table}'. Tables: {', '.join(t.table for t in self.tables)}"
+            f"{self.database} has no statistics of '{table}'.{did_you_mean(table, names)} Tables: {listing(names)}"
         )
 
     def __iter__(self) -> Iterator[TableStats]:

@@ -39,7 +39,7 @@ def cancellable(spark: SparkSession) -> Iterator[str]:
     Yields the tag that its jobs have.
 
     Raises:
-        SessionRunningError: The session is stopped.
+        SessionStoppedError: The session is stopped.
     """
     _sql.require_running(spark)
     tag = f"dovetail-{uuid.uuid4().hex}"

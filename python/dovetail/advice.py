@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail import _sql
 from dovetail._analyze_dovetail import analyze_statement
+from dovetail._display import Display, Table
+from dovetail._error_text import did_you_mean, got, kind_of, listing
 from dovetail._identifiers import parse_name
 from dovetail._query import query_text
-from dovetail._shown import Shown, Table
 from dovetail.analysis import analyze
 from dovetail.errors import StatementError
 from dovetail.statistics import TableStats
@@ -58,7 +59,7 @@ class TableAdvice:
 
 
 @dataclass(frozen=True, repr=False)
-class Advice(Shown):
+class Advice(Display):
     """What to analyze for some queries. `print` shows it; `run` does it.
 
     Attributes:
@@ -80,11 +81,16 @@ class Advice(Shown):
         Raises:
             KeyError: There is no advice on the table, or two tables have this name.
         """
+        if not isinstance(table, str):
+            raise KeyError(f"the name of a table is expected, got {kind_of(table)}")
         wanted = parse_name(table)
         matches = [one for one in self.tables if parse_name(one.table)[-len(wanted) :] == wanted]
-        if len(matches) != 1:
-            raise KeyError(f"no advice on '{table}'. Tables to analyze: {', '.join(t.table for t in self.tables)}")
-        return matches[0]
+        if len(matches) == 1:
+            return matches[0]
+        names = [one.table for one in matches or self.tables]
+        if matches:
+            raise KeyError(f"several tables have the name '{table}': {listing(names)}")
+        raise KeyError(f"no advice on '{table}'.{did_you_mean(table, names)} Tables to analyze: {listing(names)}")
 
     def groups_of(self, table: str) -> tuple[tuple[str, ...], ...]:
         """Groups of columns of a table, for the argument `groups` of `dovetail.analyze`; may be empty."""
@@ -155,7 +161,7 @@ def advise(spark: SparkSession, queries: Sequence[DataFrame | str] | DataFrame |
     """
     every = queries if isinstance(queries, Sequence) and not isinstance(queries, str) else [queries]
     if not isinstance(queries, Sequence) and not hasattr(queries, "createOrReplaceTempView"):
-        raise StatementError(f"advise takes SQL text, a DataFrame, or a list of these, got {type(queries).__name__}.")
+        raise StatementError(f"advise takes SQL text, a DataFrame of Spark, or a list of these, {got(queries)}")
     found: dict[str, list[tuple[int, dict[str, Any]]]] = {}
     for number, query in enumerate(every):
         with query_text(query, spark, "advise") as (session, text):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -76,11 +77,17 @@ def calibrate(spark: SparkSession, rows: int | None = None, reset: bool = False)
         StatementError: `rows` is no whole number, or too small, or given together with `reset`.
         NotEnabledError: The session does not have Dovetail.
     """
-    if rows is not None and (not isinstance(rows, int) or reset or rows < FEWEST_ROWS):
-        raise StatementError(
-            f"rows={rows!r} is not allowed: give a whole number, {FEWEST_ROWS:,} or more, without reset."
-        )
+    if rows is not None:
+        try:
+            # numpy's whole numbers, too
+            count = operator.index(rows)
+        except TypeError:
+            count = 0
+        if reset or count < FEWEST_ROWS:
+            raise StatementError(
+                f"rows={rows!r} is not allowed: give a whole number, {FEWEST_ROWS:,} or more, without reset."
+            )
     _sql.require_dovetail(spark)
-    words = " RESET" if reset else "" if rows is None else f" {rows} ROWS"
+    words = " RESET" if reset else "" if rows is None else f" {count} ROWS"
     found = _sql.statement_rows(spark, f"DOVETAIL CALIBRATE{words}")
     return Calibration(tuple(CostConstant(r["constant"], r["default"], r["measured"], r["used"]) for r in found))

@@ -8,8 +8,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from dovetail import _sql
+from dovetail._display import Display, Table, number
 from dovetail._query import query_text
-from dovetail._shown import Shown, Table, number
 from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Run:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Shown):
+class Comparison(Display):
     """The runs with plain Spark and with Dovetail side by side. A prompt, `print` and a notebook show a table.
 
     Attributes:

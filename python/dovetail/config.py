@@ -46,8 +46,7 @@ class Config(ConfigBase):
             statistics, footers, rows, predicates on rows, estimates and search. Reading may use half of it. After that,
             the best plan so far is taken, the rest stays as written, and explain lists what was cut.
             spark.dovetail.footers.maxMs and spark.dovetail.reorder.maxPlanningMs are parts of this time and end with
-            it. The first query of a JVM, which has to load classes, has twice as long. No query of TPC-DS and TPC-H
-            reached the default.
+            it. The first query of a JVM, which has to load classes, has twice as long.
         planning_budget_ms: Milliseconds that the search for one group of joins may take, within
             spark.dovetail.planning.maxMs. After that, the best plan so far is taken.
         exact_pairs: Pairs of sub-plans that the exact search may consider for one group of joins. Beyond this number, a
@@ -90,8 +89,9 @@ class Config(ConfigBase):
             files whose rows were all counted, from footers or by DOVETAIL ANALYZE. EXPLAIN COST shows them, and Spark's
             CBO uses them if it is on. Physical planning and adaptive execution use Spark's own sizes. Publishing takes
             planning time, also in queries without joins.
-        store_path: Directory for the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop
-            supports. If empty: .dovetail/statistics in spark.sql.warehouse.dir.
+        store_path: Directory of the statistics store, on any file system that Hadoop supports: statistics of DOVETAIL
+            ANALYZE, pins, the history, failed joins, and measured cost constants. If empty: .dovetail/statistics in
+            spark.sql.warehouse.dir.
         store_values: Whether DOVETAIL ANALYZE stores values of the data: bounds, quantiles, frequent values, and a
             sample of rows. If false, it stores counts only.
         store_write_back: Whether DOVETAIL ANALYZE also writes statistics to Spark's catalog, as far as the catalog can

@@ -7,17 +7,12 @@ does not parse, a failing task) are not changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dovetail._table_statistics import DatabaseStats
-
-# Largest number of names that an error lists; then it says how many more there are. A warehouse may have thousands of
-# tables.
-NAMES_SHOWN = 20
 
 
 class DovetailError(Exception):
@@ -51,7 +46,11 @@ class JarMissingError(DovetailError):
 
 
 class SessionRunningError(DovetailError):
-    """A Spark session or JVM already runs without Dovetail and accepts no more jars, or the session is stopped."""
+    """A Spark session or JVM already runs without Dovetail and accepts no more jars."""
+
+
+class SessionStoppedError(DovetailError):
+    """The session is stopped."""
 
 
 class RemoteServerError(DovetailError):
@@ -106,38 +105,3 @@ class AnalyzeIncompleteError(AnalyzeError):
     def __reduce__(self) -> tuple[Any, ...]:
         # an exception is copied by a call with its args, which are only the message
         return type(self), (str(self), self.done, self.failures), self.__dict__
-
-
-def listing(names: Iterable[str]) -> str:
-    """Names for an error message: at most `NAMES_SHOWN` of them, then how many more.
-
-    >>> listing(["a", "b"])
-    'a, b'
-    >>> listing([])
-    '(none)'
-    """
-    names = list(names)
-    shown = ", ".join(names[:NAMES_SHOWN])
-    more = len(names) - NAMES_SHOWN
-    return (shown + (f" and {more} more" if more > 0 else "")) or "(none)"
-
-
-def did_you_mean(wrong: str, known: Sequence[str], most: int = 3) -> str:
-    """A sentence that proposes the most similar names, ignoring letter case.
-
-    Args:
-        wrong: The unknown name.
-        known: The names that exist.
-        most: Largest number of names to propose.
-
-    Returns:
-        The sentence, after a blank, to be appended to an error message; empty if no name is similar.
-
-    >>> did_you_mean("ss_itm_sk", ["ss_item_sk", "ss_store_sk", "d_year"])
-    ' Did you mean ss_item_sk or ss_store_sk?'
-    >>> did_you_mean("zzz", ["d_year"])
-    ''
-    """
-    by_lower = {name.lower(): name for name in reversed(known)}
-    close = [by_lower[name] for name in get_close_matches(wrong.lower(), by_lower, n=most)]
-    return f" Did you mean {' or '.join(close)}?" if close else ""

@@ -78,7 +78,7 @@ class Explanation:
         """Writes the explanation to a file.
 
         Args:
-            path: The file; an existing file is replaced.
+            path: A file on this machine; an existing file is replaced.
             format: As for `render`; by default the suffix of the name selects it: .txt, .html, .json or .mmd.
 
         Returns:

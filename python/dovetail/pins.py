@@ -17,10 +17,10 @@ from os import PathLike
 from typing import TYPE_CHECKING, ClassVar
 
 from dovetail import _sql
+from dovetail._display import Listing
 from dovetail._identifiers import quote
 from dovetail._query import query_text
 from dovetail._settings import STORE_PATH
-from dovetail._shown import Listing
 from dovetail.errors import DovetailWarning, StatementError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def capture(spark: SparkSession, name: str, sql: DataFrame | str, order: str | N
             directory and the reason.
     """
     _sql.require_dovetail(spark)
-    chosen = "" if order is None else f" AS {_sql.text_literal(spark, order)}"
+    chosen = "" if order is None else f" AS {_sql.text_literal(spark, order, 'order')}"
     with query_text(sql, spark, "capture") as (session, text):
         done = _sql.statement_rows(session, f"DOVETAIL PIN {_name(name)}{chosen} FOR {text}")
     _warn_of_the_store([row[0] for row in done])
@@ -86,24 +86,61 @@ def capture(spark: SparkSession, name: str, sql: DataFrame | str, order: str | N
 
 
 def all(spark: SparkSession) -> Listing[Pin]:
-    """All pins, sorted by name."""
+    """All pins, sorted by name.
+
+    Args:
+        spark: A session with Dovetail, classic or Connect.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail.
+    """
     return Listing(_sql.records(spark, "dovetail_pins", Pin))
 
 
 def remove(spark: SparkSession, name: str) -> None:
-    """Removes a pin."""
+    """Removes a pin.
+
+    Args:
+        spark: A session with Dovetail, classic or Connect.
+        name: Name of the pin.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail.
+        StatementError: There is no such pin.
+
+    Warns:
+        DovetailWarning: The store is not writable, so the pin is removed only in this application.
+    """
     _sql.require_dovetail(spark)
     _warn_of_the_store([row[0] for row in _sql.statement_rows(spark, f"DOVETAIL UNPIN {_name(name)}")])
 
 
 def save(spark: SparkSession, path: str | PathLike[str]) -> None:
-    """Writes all pins to a file, on any file system of the cluster."""
+    """Writes all pins to a file, on any file system of the cluster.
+
+    Args:
+        spark: A session with Dovetail, classic or Connect.
+        path: The file, as text or as a path object; a URI must be text. An existing file is replaced.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail.
+        StatementError: The file cannot be written, or `path` is not a path.
+    """
     _sql.require_dovetail(spark)
     _sql.statement_rows(spark, f"DOVETAIL SAVE PINS {_sql.path_literal(spark, path)}")
 
 
 def load(spark: SparkSession, path: str | PathLike[str]) -> Listing[Pin]:
-    """Adds the pins in a file, replaces pins of the same names, and returns all pins."""
+    """Adds the pins in a file, replaces pins of the same names, and returns all pins.
+
+    Args:
+        spark: A session with Dovetail, classic or Connect.
+        path: The file that `save` wrote, as text or as a path object; a URI must be text.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail.
+        StatementError: The file cannot be read, is not such a file, or `path` is not a path.
+    """
     _sql.require_dovetail(spark)
     _sql.statement_rows(spark, f"DOVETAIL LOAD PINS {_sql.path_literal(spark, path)}")
     return all(spark)

@@ -20,9 +20,9 @@ from os import PathLike
 from typing import TYPE_CHECKING, ClassVar
 
 from dovetail import _sql
+from dovetail._display import Listing, number
 from dovetail._identifiers import parse_name, quote_name
 from dovetail._query import query_text
-from dovetail._shown import Listing, number
 from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
@@ -80,7 +80,14 @@ def tell(spark: SparkSession, rows: int, *, sql: DataFrame | str | None = None, 
 
 
 def all(spark: SparkSession) -> Listing[KnownRows]:
-    """All known row counts of this session, in the order in which they were set."""
+    """All known row counts of this session, in the order in which they were set.
+
+    Args:
+        spark: A session with Dovetail, classic or Connect.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail.
+    """
     return Listing(_sql.records(spark, "dovetail_rows", KnownRows))
 
 
@@ -105,13 +112,32 @@ def forget(spark: SparkSession, *, sql: DataFrame | str | None = None, table: st
 
 
 def save(spark: SparkSession, path: str | PathLike[str]) -> None:
-    """Writes the row counts to a file, on any file system of the cluster; row counts of DataFrames cannot be saved."""
+    """Writes the row counts to a file, on any file system of the cluster; row counts of DataFrames cannot be saved.
+
+    Args:
+        spark: A session with Dovetail, classic or Connect.
+        path: The file, as text or as a path object; a URI must be text. An existing file is replaced.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail.
+        StatementError: The file cannot be written, or `path` is not a path.
+    """
     _sql.require_dovetail(spark)
     _sql.statement_rows(spark, f"DOVETAIL SAVE ROWS {_sql.path_literal(spark, path)}")
 
 
 def load(spark: SparkSession, path: str | PathLike[str]) -> Listing[KnownRows]:
-    """Adds the row counts in a file: a JSON list of ``{"query": …, "rows": …}`` or ``{"table": …, "rows": …}``."""
+    """Adds the row counts in a file, and returns all row counts.
+
+    Args:
+        spark: A session with Dovetail, classic or Connect.
+        path: The file, as text or as a path object; a URI must be text. It is a JSON list of
+            ``{"query": …, "rows": …}`` or ``{"table": …, "rows": …}``.
+
+    Raises:
+        NotEnabledError: The session does not have Dovetail.
+        StatementError: The file cannot be read, is not such a file, or `path` is not a path.
+    """
     _sql.require_dovetail(spark)
     _sql.statement_rows(spark, f"DOVETAIL LOAD ROWS {_sql.path_literal(spark, path)}")
     return all(spark)

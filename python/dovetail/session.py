@@ -11,8 +11,9 @@ import os
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dovetail import _launch, _py4j, _sql
+from dovetail._error_text import kind_of
 from dovetail.config import Config
-from dovetail.errors import RemoteServerError, SessionRunningError, UnsupportedSparkError
+from dovetail.errors import RemoteServerError, SessionRunningError, StatementError, UnsupportedSparkError
 from dovetail.jars import EXTENSION, JAR_PREFIX, jar_path, line_of, parse_line, pyspark_version
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ def enable(builder: Builder, **config: Any) -> Builder:
         The same builder.
 
     Raises:
+        StatementError: The argument is not a session builder.
         SessionRunningError: A session without Dovetail, or a JVM without its jar, already runs in this process.
         RemoteServerError: The builder points to a remote Spark Connect server.
         UnsupportedSparkError: Dovetail has no jar for the installed pyspark.
@@ -77,7 +79,7 @@ def enable(builder: Builder, **config: Any) -> Builder:
     running = _sql.running_session()
     if running is not None:
         if not _sql.has_dovetail(running):
-            raise SessionRunningError(_RUNNING)
+            raise SessionRunningError(_running(can_attach=not _sql.is_connect(running)))
         return _with(builder, settings)
 
     jar = _jar(options)
@@ -135,8 +137,8 @@ def _options(builder: object) -> dict[str, str]:
     """The options set on a builder so far. pyspark cannot read them publicly; all builders store them in `_options`."""
     options = getattr(builder, "_options", None)
     if not isinstance(options, dict) or not hasattr(builder, "config"):
-        raise TypeError(
-            f"enable() takes a session builder such as SparkSession.builder, got {type(builder).__name__}. "
+        raise StatementError(
+            f"enable() takes a session builder such as SparkSession.builder, got {kind_of(builder)}. "
             "To check a running session, call dovetail.status(spark)."
         )
     return {key: str(value) for key, value in options.items()}
@@ -176,11 +178,8 @@ def _refuse_remote(options: dict[str, str]) -> None:
         return
     raise RemoteServerError(
         f"{remote} is a Spark Connect server. Its start command chooses jars and extensions, not its clients. Start it "
-        "with\n"
-        "  start-connect-server.sh --jars <path of the jar> --conf spark.sql.extensions=dovetail.DovetailExtensions\n"
-        "`dovetail jar-path --spark-version <version of the server>` prints the path of the jar to copy there. Then "
-        "connect without enable(). dovetail.status(spark) shows whether Dovetail is active; every other call works as "
-        "usual."
+        f"with\n  {_sql.START_SERVER}\n{_sql.JAR_OF_SERVER} Then connect without enable(). dovetail.status(spark) "
+        "shows whether Dovetail is active; every other call works as usual."
     )
 
 
@@ -203,15 +202,20 @@ def _value_part(word: str) -> str:
     return word.rpartition("=")[2]
 
 
+def _running(can_attach: bool) -> str:
+    """The message for a running session without Dovetail."""
+    attach = " dovetail.attach(spark) adds Dovetail to the session that runs." if can_attach else ""
+    return (
+        "a Spark session without Dovetail already runs in this process, and Spark reads jars and extensions only at "
+        "its start. In a script, call enable() before the first getOrCreate(). In a notebook, restart the kernel and "
+        f"call enable() in the first cell.{attach} If the platform starts the session for you (Databricks, a shared "
+        f"cluster), change its configuration: {_SUBMIT_ADVICE}."
+    )
+
+
 _SUBMIT_ADVICE = (
     "spark-submit --jars $(dovetail jar-path) --conf spark.sql.extensions=dovetail.DovetailExtensions ... "
     "(`dovetail submit-args` prints these options)"
-)
-_RUNNING = (
-    "a Spark session without Dovetail already runs in this process, and Spark reads jars and extensions only at its "
-    "start. In a script, call enable() before the first getOrCreate(). In a notebook, restart the kernel and call "
-    "enable() in the first cell. If the platform starts the session for you (Databricks, a shared cluster), change its "
-    f"configuration: {_SUBMIT_ADVICE}."
 )
 _JVM_WITHOUT_JAR = (
     "the session was stopped, but its JVM still runs in this process. It was started without Dovetail's jar, so a new "

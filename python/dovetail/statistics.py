@@ -7,11 +7,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dovetail import _sql
+from dovetail._error_text import did_you_mean, got
 from dovetail._identifiers import parse_name, quote_name
 from dovetail._query import FRAME, TEXT, is_query, temporary_view, view_of_text
 from dovetail._spark_errors import is_not_found, is_spark_error
 from dovetail._table_statistics import ColumnStats, DatabaseStats, GroupStats, PartitionStats, TableStats
-from dovetail.errors import StatementError, TargetNotFoundError, did_you_mean
+from dovetail.errors import StatementError, TargetNotFoundError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,9 +52,7 @@ def _named(spark: SparkSession, target: DataFrame | str) -> Iterator[tuple[Spark
     """The session, the quoted name of the target in SQL, and its name in the result."""
     if not isinstance(target, str):
         if not hasattr(target, "createOrReplaceTempView"):
-            raise StatementError(
-                f"stats takes a name, a DataFrame or the text of a query, got {type(target).__name__}."
-            )
+            raise StatementError(f"stats takes a name, a DataFrame of Spark or the text of a query, {got(target)}")
         with temporary_view(target, "stats") as view:
             yield target.sparkSession, view, FRAME
     elif is_query(target):

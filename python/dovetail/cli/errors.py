@@ -21,34 +21,25 @@ from dovetail.errors import DovetailError, DovetailWarning
 
 FAILED = 1
 
-# A command starts its own session, with an empty catalog. A user who names a table may not expect this.
-_NO_TABLE = (
-    " This command starts a session with an empty catalog. Name files with --view NAME=PATH, use the tables of a Hive "
-    "metastore with --conf spark.sql.catalogImplementation=hive, or those of a server with --remote."
-)
-
-# What to do about a Spark error, by its condition.
-_HINTS = {"TABLE_OR_VIEW_NOT_FOUND": _NO_TABLE}
-
 # Largest number of signals that are read, one byte each; the first Ctrl-C is enough.
 _SIGNALS = 64
 
 
 @dataclass
-class Ended:
+class CommandEnd:
     """How a command has ended."""
 
     code: int = 0
 
 
 @contextmanager
-def exit_code() -> Iterator[Ended]:
+def exit_code() -> Iterator[CommandEnd]:
     """Runs a command in the body of a `with`; turns an exception into one line on stderr and an exit code.
 
     Raises:
         KeyboardInterrupt: Ctrl-C was pressed, whichever exception it caused.
     """
-    ended = Ended()
+    ended = CommandEnd()
     with warnings.catch_warnings(), _no_log(), _ctrl_c() as pressed:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", DovetailWarning)
@@ -63,7 +54,7 @@ def exit_code() -> Iterator[Ended]:
         except Exception as error:
             if pressed():
                 raise KeyboardInterrupt from None
-            tell(_text(error))
+            tell(text(error))
             ended.code = FAILED
 
 
@@ -96,7 +87,7 @@ def _ctrl_c() -> Iterator[Callable[[], bool]]:
             signal.set_wakeup_fd(before)
 
 
-def _text(error: Exception) -> str:
+def text(error: Exception) -> str:
     """The text of an error for the user of a command; an unexpected error is a bug and is raised again."""
     if isinstance(error, DovetailError):
         return str(error)
@@ -108,10 +99,9 @@ def _text(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.filename}: {error.strerror}" if error.filename else str(error)
     if _spark_errors.is_spark_error(error):
-        condition = _spark_errors.condition(error)
         # an error without a condition comes from Dovetail's own code in the JVM
-        says = "Spark says: " if condition else ""
-        return f"{says}{_spark_errors.reason(error)}{_HINTS.get(condition, '')}"
+        says = "Spark says: " if _spark_errors.condition(error) else ""
+        return f"{says}{_spark_errors.reason(error)}"
     raise error
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import dovetail
 from dovetail.cli.errors import FAILED, tell
 from dovetail.cli.session import add_session, session
-from dovetail.cli.steering import add_rows, load_rows
+from dovetail.cli.steering import add_rows, check_rows, load_rows
 from dovetail.cli.words import (
     Commands,
     Words,
@@ -68,6 +68,7 @@ def explain(given: Words) -> None:
         raise WrongWordsError(f"argument --output: {error}") from error
     if output is not None:
         check_output("--output", output)
+    check_rows(given)
     with session(given) as spark:
         load_rows(spark, given)
         found = dovetail.explain(text, spark, actual=given.actual)
@@ -81,6 +82,7 @@ def explain(given: Words) -> None:
 def compare(given: Words) -> int:
     """Run a query without and with Dovetail; compare answers, times and rows. Exit code 1 if the answers differ."""
     text = query(given)
+    check_rows(given)
     with session(given) as spark:
         load_rows(spark, given)
         found = dovetail.compare(spark, text, warmup=given.warmup, runs=given.runs)

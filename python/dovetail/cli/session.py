@@ -14,11 +14,13 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 import dovetail
-from dovetail import _py4j, _spark_errors
-from dovetail.cli import views
+from dovetail import _py4j, _spark_errors, _sql
+from dovetail._analyze_target import FILE_FORMATS
+from dovetail._identifiers import parse_name
+from dovetail.cli import errors, views
 from dovetail.cli.words import Parser, Words, WrongWordsError
 from dovetail.config import Config
-from dovetail.errors import ConfigError, DovetailError, PySparkMissingError
+from dovetail.errors import ConfigError, DovetailError, PySparkMissingError, TargetNotFoundError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,6 +28,15 @@ if TYPE_CHECKING:
 # A command prints only its result: no log, no progress bar, no user interface.
 _ALONE = {"spark.ui.showConsoleProgress": "false", "spark.ui.enabled": "false"}
 _QUIET = {"spark.log.level": "OFF"}
+
+# "hive", or "in-memory" for an empty catalog.
+_CATALOG_KEY = "spark.sql.catalogImplementation"
+
+# A command starts its own session, with an empty catalog. A user who names a table may not expect this.
+_EMPTY_CATALOG = (
+    " This command starts a session with an empty catalog. Name files with --view NAME=PATH, use the tables of a Hive "
+    f"metastore with --conf {_CATALOG_KEY}=hive, or those of a server with --remote."
+)
 
 # Time limit for connecting. A server on the same continent answers within a second; Spark's own client retries for ten
 # minutes.
@@ -95,10 +106,31 @@ def session(given: Words) -> Iterator[SparkSession]:
         for view in wanted:
             views.create(spark, view)
         yield spark
+    except Exception as error:
+        if _names_unknown_table(error, given) and _starts_empty(spark, given):
+            raise DovetailError(errors.text(error) + _EMPTY_CATALOG) from error
+        raise
     finally:
         # a JVM that has ended cannot be stopped; the error of the command says why
         with suppress(ConnectionError):
             spark.stop()
+
+
+def _names_unknown_table(error: Exception, given: Words) -> bool:
+    """Whether an error says that there is no such table, and not that there are no files at a path."""
+    if isinstance(error, TargetNotFoundError):
+        return "/" not in given.target and parse_name(given.target)[0].lower() not in FILE_FORMATS
+    return _spark_errors.is_spark_error(error) and _spark_errors.condition(error) == "TABLE_OR_VIEW_NOT_FOUND"
+
+
+def _starts_empty(spark: SparkSession, given: Words) -> bool:
+    """Whether the session had no tables when it started."""
+    return not _is_elsewhere(getattr(given, "remote", None)) and _sql.setting(spark, _CATALOG_KEY) != "hive"
+
+
+def _is_elsewhere(remote: str | None) -> bool:
+    """Whether the session is on a server that this process does not start."""
+    return remote is not None and remote.startswith("sc://")
 
 
 def _started(remote: str | None, master: str, conf: dict[str, str], verbose: bool) -> SparkSession:
@@ -120,10 +152,9 @@ def _started(remote: str | None, master: str, conf: dict[str, str], verbose: boo
     for key, value in conf.items():
         builder.config(key, value)
     # A remote server must have the jar already. If it does not, the first call says what to do there.
-    elsewhere = remote is not None and remote.startswith("sc://")
     with _output_of_the_jvm(verbose) as log:
         try:
-            return (builder if elsewhere else dovetail.enable(builder)).getOrCreate()
+            return (builder if _is_elsewhere(remote) else dovetail.enable(builder)).getOrCreate()
         except KeyboardInterrupt as interrupt:
             _py4j.kill_launched(interrupt)
             raise

@@ -6,6 +6,7 @@ file keeps them, which `explain` and `compare` read with --rows.
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from dovetail.cli.words import (
     table_name,
     text_of,
 )
+from dovetail.errors import DovetailError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,6 +72,17 @@ def load_rows(spark: SparkSession, given: Words) -> None:
         dovetail.rows.load(spark, _url(given.rows))
 
 
+def check_rows(given: Words) -> None:
+    """Checks that the file with row counts exists, if one is given.
+
+    Raises:
+        DovetailError: It does not exist.
+    """
+    if given.rows is not None and not given.rows.exists():
+        name = shlex.quote(str(given.rows))
+        raise DovetailError(f"there is no file {given.rows}. `dovetail rows {name} --set N --table TABLE` makes it.")
+
+
 def _url(file: Path) -> str:
     """A file of this machine for Hadoop, whose default file system may be another one.
 
@@ -107,8 +120,10 @@ def rows(given: Words) -> None:
     sql = text_of(given.sql, given.file) if given.sql or given.file else None
     if changes == (given.table is None and sql is None):
         raise WrongWordsError("give --set N or --forget, together with one of --table, --sql and --file")
+    if not changes:
+        check_rows(given)
     with session(given) as spark:
-        if given.rows.exists() or not changes:
+        if given.rows.exists():
             load_rows(spark, given)
         if given.set is not None:
             dovetail.rows.tell(spark, given.set, sql=sql, table=given.table)

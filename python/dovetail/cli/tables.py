@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 import dovetail
@@ -14,7 +15,7 @@ def add(commands: Commands) -> None:
     """Adds the commands."""
     command = commands.add("analyze", analyze)
     command.add_argument(
-        "target", type=table_name, metavar="TARGET", help="table (db.t), files (parquet.`/data/t`), view, or database"
+        "target", type=_no_query, metavar="TARGET", help="table (db.t), files (parquet.`/data/t`), view, or database"
     )
     command.add_argument("--columns", type=names, metavar="A,B", help="columns; default: all")
     command.add_argument(
@@ -35,6 +36,14 @@ def add(commands: Commands) -> None:
     )
     add_json(command)
     add_session(command)
+
+
+def _no_query(word: str) -> str:
+    if is_query(word):
+        raise argparse.ArgumentTypeError(
+            "it is a query. Name a table or files; `dovetail advise` lists the tables to analyze for a query"
+        )
+    return table_name(word)
 
 
 def _table_or_query(word: str) -> str:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from dovetail._error_text import did_you_mean
 from dovetail.demo.data import connect
-from dovetail.errors import DovetailError, did_you_mean
+from dovetail.errors import DovetailError
 
 # Join-heavy queries whose join order matters, few enough to run in two minutes.
 SELECTION = ("q72", "q25", "q17", "q29", "q54", "q13", "q85", "q6")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail_bench.accuracy import Estimated, geometric_mean, quantile, summary
+from dovetail_bench.accuracy import EstimatePair, geometric_mean, quantile, summary
 
 
 @pytest.mark.parametrize(
@@ -19,14 +19,14 @@ from dovetail_bench.accuracy import Estimated, geometric_mean, quantile, summary
     ],
 )
 def test_q_errors(value: float, true: int, error: float, under: bool) -> None:
-    estimated = Estimated("q", "a,b", 1, value, true)
+    estimated = EstimatePair("q", "a,b", 1, value, true)
     assert estimated.q_error == pytest.approx(error)
     assert estimated.under == under
 
 
 def test_summary_of_estimates() -> None:
     found = summary(
-        [Estimated("q", "a", 0, float(10 * n), 10) for n in range(1, 22)] + [Estimated("q", "b", 0, 5.0, 10)]
+        [EstimatePair("q", "a", 0, float(10 * n), 10) for n in range(1, 22)] + [EstimatePair("q", "b", 0, 5.0, 10)]
     )
     assert (found.number, found.median, found.worst) == (22, 10.5, 21.0)
     assert found.p95 == pytest.approx(19.95)

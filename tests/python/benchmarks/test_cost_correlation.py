@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dovetail_bench.cost_correlation import Measured, correlations, ranks, spearman
+from dovetail_bench.cost_correlation import Measurement, correlations, ranks, spearman
 
 
 def test_ranks_of_equal_values_are_their_mean() -> None:
@@ -20,7 +20,12 @@ def test_only_the_order_counts(values: list[float]) -> None:
 
 
 def test_slow_queries_are_also_correlated_alone() -> None:
-    found = [Measured("a", 9.0, 1, 1.0), Measured("b", 1.0, 2, 2.0), Measured("c", 2.0, 3, 3.0), Measured("d", 3, 4, 4)]
+    found = [
+        Measurement("a", 9.0, 1, 1.0),
+        Measurement("b", 1.0, 2, 2.0),
+        Measurement("c", 2.0, 3, 3.0),
+        Measurement("d", 3, 4, 4),
+    ]
     whole, slow = correlations(found)
     assert whole["rows out of joins, counted"] == pytest.approx(1.0)
     assert whole["estimated cost"] < 0.0

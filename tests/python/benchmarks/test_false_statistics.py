@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from benchmark_process import SMALL, python
 
-from dovetail_bench.false_statistics import WAYS, Measured, false_rows, targets
+from dovetail_bench.false_statistics import WAYS, Measurement, false_rows, targets
 from dovetail_bench.metrics import Profile
 
 
-def measured(query: str, *seconds: float, digest: str = "a") -> Measured:
+def measured(query: str, *seconds: float, digest: str = "a") -> Measurement:
     """A query with one run in each way; its last run has this digest."""
-    found = Measured(query)
+    found = Measurement(query)
     for number, (way, took) in enumerate(zip(WAYS, seconds, strict=True)):
         answer = {"rows": 1, "hash": digest if number == 3 else "a", "sums": {}}
         found.runs[way.name].append(Profile(1, 10, 0, took, 1.0, 0.5, (), answer))

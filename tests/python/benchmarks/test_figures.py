@@ -6,7 +6,8 @@ import pytest
 
 from dovetail_bench import figures, figures_generated, figures_targets
 from dovetail_bench import figures_data as data
-from dovetail_bench.session import DOVETAIL
+from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE
+from dovetail_bench.times_report import late
 
 pytestmark = pytest.mark.primary
 
@@ -46,6 +47,15 @@ def test_pages_and_reports_have_the_same_totals() -> None:
         times = data.times(suite, 10)
         told = {target["target"]: target["measured"] for target in data.load(f"times-{suite}-sf10")["targets"]}
         assert told["Dovetail: time at most 0.75 of Spark"] == pytest.approx(times.share(DOVETAIL, data.SECONDS))
+
+
+def test_clearly_faster_and_slower_queries_are_counted() -> None:
+    times = data.times("tpcds", 10)
+    speedups = [times.speedup(query, DOVETAIL_BARE) for query in times.results.complete]
+    faster, slower = times.changed(DOVETAIL_BARE)
+    assert faster == sum(speedup > 1 / 0.9 for speedup in speedups)
+    assert slower == sum(speedup < 1 / 1.1 for speedup in speedups)
+    assert slower >= len(late(times.results, DOVETAIL_BARE)) > 0
 
 
 def test_pages_name_the_measure_in_one_way() -> None:

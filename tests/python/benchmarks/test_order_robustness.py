@@ -10,7 +10,7 @@ from benchmark_process import SMALL, python
 
 from dovetail_bench import random_orders
 from dovetail_bench.metrics import Profile
-from dovetail_bench.order_robustness import Spread, Tried, targets
+from dovetail_bench.order_robustness import OrderTrial, Spread, targets
 from dovetail_bench.random_tables import seeded
 from dovetail_bench.setting_gains import OFF, ON
 
@@ -54,13 +54,13 @@ def profiled(seconds: float, answer: str = "a") -> Profile:
 
 
 def test_an_order_that_was_ended_counts_as_the_limit() -> None:
-    chosen = Tried("", {OFF: profiled(1.0), ON: profiled(1.0)})
-    slow = Tried("(a b)", {OFF: None, ON: profiled(3.0)})
-    spread = Spread("q", 5, 20.0, [chosen, slow, Tried("(b a)", {OFF: profiled(2.0), ON: profiled(2.5)})])
+    chosen = OrderTrial("", {OFF: profiled(1.0), ON: profiled(1.0)})
+    slow = OrderTrial("(a b)", {OFF: None, ON: profiled(3.0)})
+    spread = Spread("q", 5, 20.0, [chosen, slow, OrderTrial("(b a)", {OFF: profiled(2.0), ON: profiled(2.5)})])
     assert (spread.seconds(OFF), spread.ended(OFF)) == ([2.0, 20.0], 1)
     assert (spread.seconds(ON), spread.ended(ON)) == ([2.5, 3.0], 0)
     assert all(target["hit"] for target in targets([spread]))
-    spread.tried.append(Tried("((a b) c)", {OFF: profiled(1.0), ON: profiled(1.0, "b")}))
+    spread.tried.append(OrderTrial("((a b) c)", {OFF: profiled(1.0), ON: profiled(1.0, "b")}))
     failed = Spread("gone", 3, failure="x")
     assert [target["measured"] for target in targets([spread, failed]) if not target["hit"]] == ["q", "gone"]
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import pytest
 
-from dovetail_bench.accuracy import Estimated
+from dovetail_bench.accuracy import EstimatePair
 from dovetail_bench.real_data import main
-from dovetail_bench.real_data_report import Measured, Results, misses, targets, write_page
+from dovetail_bench.real_data_report import Measurement, Results, misses, targets, write_page
 from dovetail_bench.report import Page
 
 
 def _results(ours: dict[str, float], values: list[float], failures: dict[str, str] | None = None) -> Results:
     best = {"near": 100.0, "far": 10.0, "none": 0.0}
-    dovetail = Measured(
+    dovetail = Measurement(
         "Dovetail",
         couts=ours,
         orders={q: f"({q} order)" for q in ours},
-        estimates=[Estimated("near", "a,b", 1, v, 100) for v in values],
+        estimates=[EstimatePair("near", "a,b", 1, v, 100) for v in values],
         failures=failures or {},
     )
-    spark = Measured("Spark", couts={"near": 200.0, "far": 20.0, "none": 0.0}, unknown=1)
+    spark = Measurement("Spark", couts={"near": 200.0, "far": 20.0, "none": 0.0}, unknown=1)
     return Results(best, dict.fromkeys(best, 3), {"spark": spark, "dovetail": dovetail})
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from dovetail_bench.metrics import Profile
-from dovetail_bench.rounds import LEAST_ROUNDS, Run, Timed, latin_square, orders, rounds_of, to_json
+from dovetail_bench.rounds import LEAST_ROUNDS, Run, Timing, latin_square, orders, rounds_of, to_json
 from dovetail_bench.session import SPARK
 
 MODES = (SPARK.name, "cbo", "dovetail", "dovetail_bare")
 PROFILE = Profile(1, 10, 100, 1.0, 10.0, 1.0, ("(a b)",), {"rows": 1})
 
 
-def _timed(plans: dict[str, str], number: int) -> Timed:
+def _timed(plans: dict[str, str], number: int) -> Timing:
     """A query whose modes have these plans in every round."""
-    timed = Timed()
+    timed = Timing()
     names = list(plans)
     rounds = [(0, next(latin_square(names, number)))]
     for place, mode in enumerate(rounds[0][1]):

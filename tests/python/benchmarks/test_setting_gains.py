@@ -9,12 +9,12 @@ import pytest
 from benchmark_process import SMALL, python
 
 from dovetail_bench.metrics import Profile
-from dovetail_bench.setting_gains import OFF, ON, Compared, targets
+from dovetail_bench.setting_gains import OFF, ON, SettingComparison, targets
 
 
-def compared(query: str, off: float, on: float, digest: str = "a") -> Compared:
+def compared(query: str, off: float, on: float, digest: str = "a") -> SettingComparison:
     """A query with one run with each value; with the setting, its answer has this digest."""
-    found = Compared(query)
+    found = SettingComparison(query)
     for value, seconds, answer in ((OFF, off, "a"), (ON, on, digest)):
         digests = {"rows": 1, "hash": answer, "sums": {}}
         found.runs[value].append(Profile(1, 10, 0, seconds, 1.0, 0.5, (), digests))

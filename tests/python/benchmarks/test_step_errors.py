@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dovetail_bench.accuracy import Estimated
+from dovetail_bench.accuracy import EstimatePair
 from dovetail_bench.report import Page
 from dovetail_bench.session import DOVETAIL_BARE, DOVETAIL_ONE_PASS
 from dovetail_bench.step_errors import _steps, misses, targets, write
 
 
-def _step(value: float, true: int, query: str = "q1") -> Estimated:
-    return Estimated(query, "a,b", 1, value, true)
+def _step(value: float, true: int, query: str = "q1") -> EstimatePair:
+    return EstimatePair(query, "a,b", 1, value, true)
 
 
 def test_the_joins_of_the_plan_that_ran_are_compared() -> None:
@@ -18,7 +18,7 @@ def test_the_joins_of_the_plan_that_ran_are_compared() -> None:
         {"relations": ["a", "b", "c"], "rows": {"value": 5.0}},  # has no actual rows
     ]
     kept = {"before": {"joins": joins}}
-    assert list(_steps("q1", kept)) == [Estimated("q1", "a,b", 1, 10.0, 40)]
+    assert list(_steps("q1", kept)) == [EstimatePair("q1", "a,b", 1, 10.0, 40)]
     assert list(_steps("q1", {"before": {"joins": []}, "after": {"joins": joins}})) == list(_steps("q1", kept))
     assert list(_steps("q1", {"status": "left_alone"})) == []
 

@@ -127,7 +127,7 @@ refused(lambda: dovetail.attach(spark))
     assert (there, analyzed, hint) == ("True 3", "100", "100")
     assert (source, source_here) == ("dovetail", "dovetail")
     assert (again, none_needed, new) == ("True True", "()", "True")
-    assert stopped.startswith("SessionRunningError")
+    assert stopped.startswith("SessionStoppedError")
     assert "stopped" in stopped
 
 

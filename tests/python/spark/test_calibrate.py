@@ -9,8 +9,15 @@ import dovetail
 from dovetail.errors import StatementError
 
 
+class Whole:
+    """A whole number of another library, such as numpy's."""
+
+    def __index__(self) -> int:
+        return 100_000
+
+
 def test_measures_keeps_and_resets(spark: SparkSession) -> None:
-    found = dovetail.calibrate(spark, rows=100_000)
+    found = dovetail.calibrate(spark, rows=Whole())  # type: ignore[arg-type]
     try:
         names = [one.name for one in found]
         assert names[0] == "rowProduced"

@@ -77,7 +77,8 @@ TYPED: dict[str, list[str]] = {
     "forget": ["rows", "a b.json", "--forget", "--table", "item", "--view", "shop"],
     "no table": ["explain", "SELECT * FROM nosuch"],
     "no target": ["analyze", "nosuch"],
-    "no file": ["rows", "nosuch.json"],
+    "no statistics": ["stats", "db.nosuch"],
+    "no path": ["analyze", "parquet.`/nosuch`"],
     "no pin": ["pins", "--remove", "nosuch"],
     "no place": ["analyze", "parquet.`shop/sales`", "--conf", "spark.dovetail.store.path=/proc/none"],
 }
@@ -95,7 +96,7 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
     assert len(page) > 10
     done = run_python(COMMANDS, QUERY, json.dumps({**TYPED, **page}))
     found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("found:"))[len("found:") :])
-    failing = ("differ", "no table", "no target", "no file", "no pin", "no place")
+    failing = ("differ", "no table", "no target", "no statistics", "no path", "no pin", "no place")
     assert {name: code for name, (code, _, _) in found.items() if code != 0} == dict.fromkeys(failing, 1)
     out = {name: text for name, (_, text, _) in found.items()}
     err = {name: text for name, (_, _, text) in found.items()}
@@ -126,7 +127,8 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
         assert out[name] == ""
         assert err[name].count("\n") == 1, err[name]
     assert "nosuch" in err["no table"]
-    assert "--view NAME=PATH" in err["no table"]
+    hinted = {name for name in failing if "a session with an empty catalog. Name files with --view" in err[name]}
+    assert hinted == {"no table", "no target", "no statistics"}
     assert "/proc/none: the directory could not be created. Set spark.dovetail.store.path" in err["no place"]
 
     # commands of the page: none reports an error, and the output file exists

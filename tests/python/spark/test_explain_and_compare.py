@@ -159,7 +159,7 @@ def test_sparks_own_errors_pass_through(spark: SparkSession) -> None:
 def test_wrong_arguments(spark: SparkSession) -> None:
     with pytest.raises(StatementError, match=r"unknown format='pdf'\. Formats: 'text', 'verbose', 'html', 'json'"):
         dovetail.explain("SELECT 1", spark, format="pdf")  # type: ignore[arg-type]
-    with pytest.raises(StatementError, match="DataFrame or the text of a query, got float"):
+    with pytest.raises(StatementError, match="DataFrame of Spark or the text of a query, got float"):
         dovetail.explain(1.5)  # type: ignore[arg-type]
     with pytest.raises(StatementError, match="runs=0"):
         dovetail.compare(spark, "SELECT 1", runs=0)

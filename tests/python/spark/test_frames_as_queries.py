@@ -176,7 +176,7 @@ def test_neither_text_nor_frame(spark: SparkSession) -> None:
         lambda: dovetail.rows.tell(spark, 1, sql=3),  # type: ignore[arg-type]
         lambda: dovetail.explain([], spark),  # type: ignore[arg-type]
     ):
-        with pytest.raises(StatementError, match="takes a DataFrame or the text of a query, got"):
+        with pytest.raises(StatementError, match="takes a DataFrame of Spark or the text of a query, got"):
             call()
     with pytest.raises(StatementError, match="table takes the name of a table, got DataFrame"):
         dovetail.rows.tell(spark, 1, table=spark.range(1))  # type: ignore[arg-type]

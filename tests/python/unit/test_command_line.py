@@ -151,6 +151,7 @@ WRONG = [
     (["stats", "a..b"], "'a..b' is not a table name"),
     (["stats", "a", "b"], "dovetail stats: unrecognized arguments: b"),
     (["analyze", ""], "'' is not a table name"),
+    (["analyze", "SELECT 1"], "it is a query. Name a table or files; `dovetail advise` lists the tables to analyze"),
     (["analyze", "t", "--columns", ","], "',' has no name in it"),
     (["explain", "SELECT 1", "--remote", "host:15002"], "such as sc://host:15002"),
     (["explain", "SELECT 1", "--remote", "sc://host:port"], "such as sc://host:15002"),
@@ -190,6 +191,11 @@ def test_wrong_words_are_refused_before_anything_starts(words: list[str], messag
             ["explain", "SELECT 1", "--output", ".", "--format", "html"],
             "--output . cannot be written: it is a directory",
         ),
+        (
+            ["rows", "no such.json"],
+            "there is no file no such.json. `dovetail rows 'no such.json' --set N --table TABLE` makes it.",
+        ),
+        (["explain", "SELECT 1", "--rows", "nosuch.json"], "there is no file nosuch.json. `dovetail rows nosuch.json"),
         (["demo", "--page", "no/such/x.html"], "--page no/such/x.html cannot be written: the directory no/such does"),
         (
             ["explain", "SELECT 1", "--remote", "sc://127.0.0.1:1"],

@@ -100,6 +100,8 @@ def test_only_what_is_chosen_is_set() -> None:
 def test_an_unknown_name_raises_with_near_ones() -> None:
     with pytest.raises(ConfigError, match=r"unknown setting 'card_wait'\. Did you mean card_weight\?"):
         Config.chosen({"card_wait": 1})
+    with pytest.raises(ConfigError, match=r"unknown setting 'reorder_min_gain'\. Did you mean min_gain\?"):
+        Config(reorder_min_gain=0.2)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("text", ["maybe", "1", ""])

@@ -12,7 +12,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from dovetail import _sql, _watch
-from dovetail.errors import NotEnabledError, SessionRunningError, StatementError
+from dovetail.errors import NotEnabledError, SessionStoppedError, StatementError
 
 
 class Conf:
@@ -97,9 +97,9 @@ def test_a_thread_waits_until_another_one_has_put_the_switch_back() -> None:
 
 def test_a_stopped_session_is_told() -> None:
     stopped: Any = Session(context=None)
-    with pytest.raises(SessionRunningError, match=r"the session is stopped\. Start one with"):
+    with pytest.raises(SessionStoppedError, match=r"the session is stopped\. Start one with"):
         _sql.function_rows(stopped, "dovetail_version")
-    with pytest.raises(SessionRunningError, match="the session is stopped"), _watch.cancellable(stopped):
+    with pytest.raises(SessionStoppedError, match="the session is stopped"), _watch.cancellable(stopped):
         pass
 
 
@@ -122,7 +122,37 @@ def test_only_an_unknown_statement_is_an_error_of_the_session() -> None:
         _sql.statement_rows(wrong, "DOVETAIL PROFILE SELECT 'DOVETAIL' FRO x")
 
 
+class UnknownFunction(Refused):
+    """The error of a session without Dovetail."""
+
+    def getCondition(self) -> str:  # noqa: N802
+        return "UNRESOLVABLE_TABLE_VALUED_FUNCTION"
+
+
+class ClientSession(Session):
+    """A client of Spark Connect."""
+
+    __module__ = "pyspark.sql.connect.session"
+
+
+def test_a_client_of_a_server_is_told_how_the_server_starts() -> None:
+    function = UnknownFunction("no function dovetail_conf")
+    client: Any
+    classic: Any
+    client, classic = ClientSession(error=function), Session(error=function)
+    told = []
+    for session in (client, classic):
+        with pytest.raises(NotEnabledError) as caught:
+            _sql.function_rows(session, "dovetail_conf")
+        told.append(str(caught.value))
+    assert "start-connect-server.sh --jars <path of the jar> --conf spark.sql.extensions=" in told[0]
+    assert "dovetail jar-path --spark-version" in told[0]
+    assert ["dovetail.attach(spark)" in text for text in told] == [False, True]
+
+
 def test_a_literal_is_made_of_text() -> None:
     session: Any = Session()
     with pytest.raises(StatementError, match=r"text is expected, got 5 \(int\)"):
         _sql.text_literal(session, 5)  # type: ignore[arg-type]
+    with pytest.raises(StatementError, match=r"text is expected for path, got 5 \(int\)"):
+        _sql.path_literal(session, 5)  # type: ignore[arg-type]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from dovetail import ColumnStats, DatabaseStats, PartitionStats, TableStats
-from dovetail.errors import did_you_mean, listing
 
 ITEM = ColumnStats("i_item_sk", "int", 18000, 0, "1", "18000", 4, 4, 254, "catalog", "exact")
 NAME = ColumnStats("i_name", "string", None, None, None, None, None, None, None, None, None)
@@ -37,6 +37,18 @@ def test_columns_are_found_by_name() -> None:
     assert TABLE["I_ITEM_SK"] is ITEM
     with pytest.raises(KeyError, match="no column 'x'"):
         TABLE["x"]
+    with pytest.raises(KeyError, match="the name of a column is expected, got int"):
+        TABLE[0]  # type: ignore[index]
+    wide = TableStats("t", 1, 1, "catalog", "exact", tuple(replace(NAME, name=f"c{n}") for n in range(30)))
+    with pytest.raises(KeyError, match="19 and 10 more"):
+        wide["x"]
+
+
+def test_a_name_in_another_letter_case_must_be_unambiguous() -> None:
+    twice = TableStats("t", 1, 1, "catalog", "exact", (replace(NAME, name="AB"), replace(NAME, name="ab")))
+    assert twice["ab"].name == "ab"
+    with pytest.raises(KeyError, match="several columns that differ from 'Ab' only in letter case: AB, ab"):
+        twice["Ab"]
 
 
 def test_a_dictionary_is_json() -> None:
@@ -54,8 +66,3 @@ def test_a_database_is_its_tables() -> None:
     assert database.to_dict()["tables"][0]["rows"] == 18000
     with pytest.raises(KeyError, match="no statistics of 'store'"):
         database["store"]
-
-
-def test_lists_in_errors_are_short() -> None:
-    assert listing(str(n) for n in range(30)).endswith("18, 19 and 10 more")
-    assert did_you_mean("STORE", ["store", "item"]) == " Did you mean store?"

@@ -79,7 +79,7 @@ object DovetailConf {
       "plan so far is taken, the rest stays as written, and explain lists what was cut. " +
       "spark.dovetail.footers.maxMs and " +
       "spark.dovetail.reorder.maxPlanningMs are parts of this time and end with it. The first query of a JVM, which " +
-      "has to load classes, has twice as long. No query of TPC-DS and TPC-H reached the default."
+      "has to load classes, has twice as long."
   )
 
   val MaxPlanningMs: Setting[Long] = long(
@@ -202,8 +202,9 @@ object DovetailConf {
 
   val StorePath: Setting[String] = text(
     "spark.dovetail.store.path",
-    "Directory for the statistics that DOVETAIL ANALYZE collects, on any file system that Hadoop supports. If " +
-      "empty: .dovetail/statistics in spark.sql.warehouse.dir."
+    "Directory of the statistics store, on any file system that Hadoop supports: statistics of DOVETAIL ANALYZE, " +
+      "pins, the history, failed joins, and measured cost constants. If empty: .dovetail/statistics in " +
+      "spark.sql.warehouse.dir."
   )
 
   val StoreValues: Setting[Boolean] = boolean(

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from dovetail import Advice, ColumnStats, DatabaseStats, LoggedQuery, TableAdvice, TableStats
-from dovetail._shown import Listing, Shown
+from dovetail._display import Display, Listing
 from dovetail.report import tables
 
 NAMED = ColumnStats("<k>", "int", 18000, 0, "1", "18000", 4, 4, 254, "catalog", "exact")
@@ -23,7 +23,7 @@ SHOWN = [STATS, DatabaseStats("db", (STATS,)), Advice(1, (ITEM,)), Advice(1, ())
 
 
 @pytest.mark.parametrize("value", SHOWN, ids=lambda value: type(value).__name__)
-def test_a_prompt_shows_what_print_shows(value: Shown) -> None:
+def test_a_prompt_shows_what_print_shows(value: Display) -> None:
     assert repr(value) == str(value)
     html = value._repr_html_()
     assert html.startswith('<div class="dovetail"><style>')

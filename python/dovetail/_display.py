@@ -25,7 +25,7 @@ class Table:
     right: Collection[int] = ()
 
 
-class Shown:
+class Display:
     """Derives `str`, `repr` and a notebook's HTML from blocks of lines and tables."""
 
     __slots__ = ()
@@ -61,7 +61,7 @@ class Entry(Protocol):
 E = TypeVar("E", bound=Entry)
 
 
-class Listing(Shown, tuple[E, ...]):
+class Listing(Display, tuple[E, ...]):
     """A tuple that is displayed as a table with one row per entry."""
 
     __slots__ = ()
