@@ -11,8 +11,8 @@ import org.apache.spark.sql.dovetail.base.SharedMemory
 /**
  * Footers of ORC files: rows and, per column, the number of non-null values, their ends, and the length of strings.
  * They say nothing about distinct values: the sizes of dictionaries are in the footers of the stripes, all over the
- * file, and only strings have dictionaries. The tail of a file also has the statistics of each column of each stripe. They
- * are fetched with the footer, so the tail as a whole asks for memory ([[AdmittedReads]]).
+ * file, and only strings have dictionaries. The tail of a file also has the statistics of each column of each stripe.
+ * They are fetched with the footer, so the tail as a whole asks for memory ([[AdmittedReads]]).
  */
 object OrcFooters extends FooterFormat {
 
