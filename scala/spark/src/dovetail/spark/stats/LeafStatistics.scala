@@ -38,11 +38,11 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   private val texts = new TextSamples(footers, readers, conf)
 
-  private val databases = new DatabaseStatistics(conf)
-
   private val catalog = new CatalogCounts(conf, countedFiles)
 
   private val visible = new VisibleColumns
+
+  private val databases = new DatabaseStatistics(conf, visible(_))
 
   /**
    * Reads in advance what `apply` and `sample` would otherwise read for one leaf after the other: footers of files for
