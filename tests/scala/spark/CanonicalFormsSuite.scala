@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 class CanonicalFormsSuite extends DovetailSuite {
 
   test("plans of other tables are not the same, and of very wide ones no forms are made") {
-    def forms(plan: LogicalPlan) = plan.collectLeaves().map { case c: CountedForms => c.forms; case _ => 0 }.sum
+    def forms(plan: LogicalPlan)  = plan.collectLeaves().map { case c: CountedForms => c.forms; case _ => 0 }.sum
     val (one, other, wide, alike) = (CountedForms(), CountedForms(), CountedForms(2000), CountedForms(2000))
     assert(CanonicalForms.same(Distinct(one), Distinct(other)) && forms(one) == 1)
     assert(CanonicalForms.same(Distinct(wide), Distinct(alike)) && forms(wide) + forms(alike) == 0)
@@ -31,9 +31,9 @@ class CanonicalFormsSuite extends DovetailSuite {
     withConf("spark.sql.sources.useV1SourceList" -> "") {
       withDirectory { d =>
         spark.range(10).selectExpr("id", "id % 3 k").write.parquet(d.resolve("t").toString)
-        val unread                   = (0 until 300).map(i => s"u$i BIGINT").mkString(", ")
-        val looks                    = new AtomicLong
-        def read(where: String)      = {
+        val unread              = (0 until 300).map(i => s"u$i BIGINT").mkString(", ")
+        val looks               = new AtomicLong
+        def read(where: String) = {
           val data = spark.read.schema(s"id BIGINT, k BIGINT, $unread").parquet(d.resolve("t").toString)
           data.where(where).select("id", "k").queryExecution.optimizedPlan.transform {
             case r: DataSourceV2ScanRelation =>

@@ -35,7 +35,7 @@ class DatabaseStatisticsSuite extends DovetailSuite {
 
   test("a database is asked for the columns that queries see, and once for each of them") {
     BoundedCache.clearAll()
-    val leaf = table("t", 10)
+    val leaf        = table("t", 10)
     def c(is: Int*) = is.map(leaf.output)
     assert(asked(leaf, c(1, 2)) == Vector(Vector("c1", "c2")))
     assert(asked(leaf, c(2)).isEmpty && asked(leaf, c(2, 1)).isEmpty)

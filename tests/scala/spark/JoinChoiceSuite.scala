@@ -215,11 +215,11 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("a join is compared with the failed ones of the same tables only") {
-    val choice              = ChosenJoin(ChosenJoin.Broadcast, CountedForms())
-    val failed              = JoinFailure("00ff", "broadcast", Vector("other"), "out of memory", "2026-01-02T03:04:05Z")
-    def may                 = FailedJoins.reason(choice, spark).isEmpty
-    def forms               = choice.build.asInstanceOf[CountedForms].forms
-    val failures            = JoinFailures(spark)
+    val choice   = ChosenJoin(ChosenJoin.Broadcast, CountedForms())
+    val failed   = JoinFailure("00ff", "broadcast", Vector("other"), "out of memory", "2026-01-02T03:04:05Z")
+    def may      = FailedJoins.reason(choice, spark).isEmpty
+    def forms    = choice.build.asInstanceOf[CountedForms].forms
+    val failures = JoinFailures(spark)
     try {
       failures.note(Seq(failed, failed.copy(join = "01ff", method = "hash table", tables = choice.tables)))
       assert(may && forms == 0)

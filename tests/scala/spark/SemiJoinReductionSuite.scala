@@ -166,7 +166,7 @@ class SemiJoinReductionSuite extends DovetailSuite with SuiteTables {
     def grouping(column: String) = s"(SELECT item, sum($column) AS n FROM sale GROUP BY item)"
     val one                      =
       s"SELECT * FROM ${grouping("qty")} g JOIN part ON g.item = part.item WHERE part.brand = 3"
-    val two                      =
+    val two =
       s"SELECT * FROM ${grouping("qty")} g JOIN part ON g.item = part.item JOIN ${grouping("shop")} h ON " +
         "h.item = part.item WHERE part.brand = 3"
     def ofWide(sql: String) = sql.replace("sale", "wide")

@@ -23,7 +23,10 @@ class TrialSlotSuite extends DovetailSuite {
   test("no predicate is tried while an abandoned one still runs, and its thread leaves the core to others") {
     val (end, others) = (new CountDownLatch(1), new AtomicInteger)
     val busy          = new AtomicReference[Thread]
-    spark.udf.register("endless", udf { s: String => busy.set(Thread.currentThread); end.await(60L, TimeUnit.SECONDS); s })
+    spark.udf.register(
+      "endless",
+      udf { s: String => busy.set(Thread.currentThread); end.await(60L, TimeUnit.SECONDS); s }
+    )
     spark.udf.register("counted", udf { s: String => others.incrementAndGet(); s })
     val data  = spark.range(3).selectExpr("concat('t', id) s")
     val table = {

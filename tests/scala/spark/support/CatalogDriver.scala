@@ -13,13 +13,13 @@ import java.util.logging.Logger
 final class CatalogDriver extends Driver {
   import CatalogDriver._
 
-  override def acceptsURL(url: String): Boolean                                            = url.startsWith(Url)
-  override def connect(url: String, info: Properties): Connection                          = if (acceptsURL(url)) connection else null
-  override def getPropertyInfo(url: String, info: Properties): Array[DriverPropertyInfo]   = Array.empty
-  override def getMajorVersion: Int                                                        = 1
-  override def getMinorVersion: Int                                                        = 0
-  override def jdbcCompliant: Boolean                                                      = false
-  override def getParentLogger: Logger                                                     = Logger.getGlobal
+  override def acceptsURL(url: String): Boolean                   = url.startsWith(Url)
+  override def connect(url: String, info: Properties): Connection = if (acceptsURL(url)) connection else null
+  override def getPropertyInfo(url: String, info: Properties): Array[DriverPropertyInfo] = Array.empty
+  override def getMajorVersion: Int                                                      = 1
+  override def getMinorVersion: Int                                                      = 0
+  override def jdbcCompliant: Boolean                                                    = false
+  override def getParentLogger: Logger                                                   = Logger.getGlobal
 }
 
 object CatalogDriver {
@@ -41,8 +41,8 @@ object CatalogDriver {
 
   private def connection: Connection = proxy(classOf[Connection]) {
     case ("createArrayOf", Array(_, values: Array[AnyRef])) => array(values)
-    case ("prepareStatement", _)                           => statement
-    case _                                                 => null
+    case ("prepareStatement", _)                            => statement
+    case _                                                  => null
   }
 
   private def statement: PreparedStatement = {
@@ -59,14 +59,14 @@ object CatalogDriver {
   private def rows(columns: Vector[String]): ResultSet = {
     var at = -1
     proxy(classOf[ResultSet]) {
-      case ("next", _)                   => at += 1; Boolean.box(at < columns.size)
-      case ("getString", _)              => columns(at)
+      case ("next", _)      => at += 1; Boolean.box(at < columns.size)
+      case ("getString", _) => columns(at)
       // rows, pages and the share of NULLs
-      case ("getDouble", Array(i))       => Double.box(if (i == Int.box(2)) 1000.0 else 0.0)
-      case ("wasNull", _)                => Boolean.box(true)
+      case ("getDouble", Array(i))                    => Double.box(if (i == Int.box(2)) 1000.0 else 0.0)
+      case ("wasNull", _)                             => Boolean.box(true)
       case ("getArray", Array(i)) if i == Int.box(9)  => array(Array("1"))
       case ("getArray", Array(i)) if i == Int.box(10) => array(Array(Double.box(0.5)))
-      case _                             => null
+      case _                                          => null
     }
   }
 }

@@ -8,7 +8,7 @@ import org.apache.spark.sql.types.LongType
 final case class CountedForms(columns: Int = 1) extends LeafNode {
   var forms = 0
 
-  override val output: Seq[Attribute]                 = (0 until columns).map(i => AttributeReference(s"c$i", LongType)())
+  override val output: Seq[Attribute] = (0 until columns).map(i => AttributeReference(s"c$i", LongType)())
   override protected def doCanonicalize(): LogicalPlan = { forms += 1; CountedForms.Form }
 }
 

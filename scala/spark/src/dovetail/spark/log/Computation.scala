@@ -21,7 +21,7 @@ private[log] object Computation {
     }
 
   private def isLarge(plan: LogicalPlan): Boolean = {
-    var (columns, nodes) = (0L, 0L)
+    var (columns, nodes)           = (0L, 0L)
     def count(e: Expression): Unit = { nodes += 1L; e.children.foreach(count) }
     plan.collectWithSubqueries {
       case l: LeafNode => columns += l.output.size.toLong

@@ -17,14 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   Sort
 }
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.dovetail.base.{
-  BoundedCache,
-  DetachedThreads,
-  DovetailConf,
-  FailOpen,
-  HeapLimit,
-  QueryText
-}
+import org.apache.spark.sql.dovetail.base.{BoundedCache, DetachedThreads, DovetailConf, FailOpen, HeapLimit, QueryText}
 import org.apache.spark.sql.dovetail.report.{ActualRows, ExecutedPlan, GroupAtRun, LazyValue, Trace}
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
