@@ -126,7 +126,8 @@ class QueryLogSuite extends StarSuite with Eventually {
     val runs    = new ConcurrentLinkedQueue[LoggedRun]
     QueryLog(session).observe(run => { runs.add(run); () })
     val wide = StructType((0 until 1200).map(i => StructField(s"c$i", LongType)))
-    session.createDataFrame(java.util.List.of(Row.fromSeq(Seq.fill(1200)(1L))), wide).createOrReplaceTempView("wide")
+    val one  = java.util.Collections.singletonList(Row.fromSeq(Seq.fill(1200)(1L)))
+    session.createDataFrame(one, wide).createOrReplaceTempView("wide")
     def run(sql: String): LoggedRun = {
       val before = runs.size
       withoutIdempotenceCheck(session.sql(sql).collect())

@@ -226,8 +226,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   }
 
   /**
-   * Spark's statistics of a leaf. If Spark itself asks a scan only for its size, the scan is asked for all statistics in
-   * a separate thread ([[Aside]]): a connector may read a catalog or many files for them.
+   * Spark's statistics of a leaf. If Spark itself asks a scan only for its size, all statistics are asked for in a
+   * separate thread ([[Aside]]): a connector may read a catalog or many files for them.
    */
   private def asked(name: String, leaf: LeafNode): Statistics = leaf match {
     case r: DataSourceV2ScanRelation if !ScanStatistics.asksRows(conf) =>
