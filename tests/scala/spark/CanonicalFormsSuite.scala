@@ -37,7 +37,8 @@ class CanonicalFormsSuite extends DovetailSuite {
           val data = spark.read.schema(s"id BIGINT, k BIGINT, $unread").parquet(d.resolve("t").toString)
           data.where(where).select("id", "k").queryExecution.optimizedPlan.transform {
             case r: DataSourceV2ScanRelation =>
-              r.copy(relation = r.relation.copy(output = new Watched(r.relation.output.toVector, looks)))
+              // one column less, because Spark keeps a plan that is equal to the new one
+              r.copy(relation = r.relation.copy(output = new Watched(r.relation.output.toVector.init, looks)))
           }
         }
         val (one, same, other) = (read("k = 1"), read("k = 1"), read("k = 2"))
