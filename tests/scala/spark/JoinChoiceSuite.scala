@@ -214,6 +214,22 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(running == 1, all.mkString(", "))
   }
 
+  test("a join is compared with the failed ones of the same tables only") {
+    val choice   = ChosenJoin(ChosenJoin.Broadcast, CountedForms())
+    val failed   = JoinFailure("00ff", "broadcast", Vector("other"), "out of memory", "2026-01-02T03:04:05Z")
+    def may      = FailedJoins.reason(choice, spark).isEmpty
+    def forms    = choice.build.asInstanceOf[CountedForms].forms
+    val failures = JoinFailures(spark)
+    try {
+      failures.note(Seq(failed, failed.copy(join = "01ff", method = "hash table", tables = choice.tables)))
+      assert(may && forms == 0)
+      failures.note(Seq(failed.copy(tables = choice.tables)))
+      assert(may && forms > 0, "another part of the same table")
+      failures.note(Seq(choice.failure("out of memory")))
+      assert(!may)
+    } finally { failures.clear(); () }
+  }
+
   test("failures that cannot be read are none, and one warning; those of another application are found") {
     withDirectory { directory =>
       val files = new StoreFiles(new org.apache.hadoop.fs.Path(directory.toString), spark.sessionState.newHadoopConf())

@@ -3,7 +3,8 @@ package org.apache.spark.sql.dovetail
 import java.util.concurrent.CountDownLatch
 import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.dovetail.base.DovetailConf
@@ -144,5 +145,44 @@ class ListedFilesSuite extends DovetailSuite {
     assert(ListedFiles.atHand(index).contains(Nil) && index.listings.get == 1L)
     // its files may have changed since; the place is avoided until the threads that waited there have ended
     while (index.listings.get < 2L) inTime(PatientMs)(ListedFiles(index))
+  }
+
+  /** Planning time of a query that comes before the listing ends, and after it has begun. */
+  private val LateMs = 4000L
+
+  /** Asks for the files of a table, whose listing comes too late. */
+  private def late(index: SlowIndex): Unit = {
+    inTime(LateMs)(assert(ListedFiles(index).isEmpty && index.listings.get == 1L))
+    index.release.countDown()
+    while (ListedFiles.atHand(index).isEmpty) Thread.onSpinWait()
+  }
+
+  test("a table whose listings come too late twice is not listed for the next queries") {
+    val at         = place()
+    def made       = new SlowIndex(at)
+    val (one, two) = (made, made)
+    Seq(one, two).foreach(late)
+    val later = made
+    later.release.countDown()
+    for (_ <- 1 to 3) inTime(PatientMs) {
+      assert(ListedFiles(later).isEmpty)
+      assert(PlanningTime.takeCuts().exists(_.contains(s"the listing of $at did not answer in time")))
+    }
+    assert(later.listings.get == 0L)
+    // statements that are not planned with a query list it all the same, and it is known that they had it in time
+    assert(ListedFiles(later).contains(Nil) && later.listings.get == 1L)
+    assert(inTime(PatientMs)(ListedFiles(later)).contains(Nil))
+  }
+
+  test("a listing in time in between, and tables of very many files, are no reason to do without") {
+    val at              = place()
+    val (one, two, now) = (new SlowIndex(at), new SlowIndex(at), new SlowIndex(at))
+    now.release.countDown()
+    def inBetween(): Unit = while (inTime(PatientMs)(ListedFiles(now)).isEmpty) Thread.onSpinWait()
+    Seq(one, two).foreach { index => late(index); inBetween() }
+    val file = new FileStatus(1L, false, 1, 1L, 1L, new Path("/nowhere/file"))
+    val many = Seq(PartitionDirectory(InternalRow.empty, Array.fill(20001)(file)))
+    val wide = new VersionedIndex(place(), 1L, "t", () => many)
+    for (_ <- 1 to 3) assert(inTime(PatientMs)(ListedFiles(wide)).exists(_.head.files.size == 20001))
   }
 }

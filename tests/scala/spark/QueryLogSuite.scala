@@ -1,8 +1,11 @@
 package org.apache.spark.sql.dovetail
 
+import java.util.concurrent.ConcurrentLinkedQueue
+
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.dovetail.log.{PlanSection, QueryLog}
+import org.apache.spark.sql.dovetail.log.{LoggedRun, PlanSection, QueryLog}
+import org.apache.spark.sql.types.{LongType, StructField, StructType}
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Seconds, Span}
 
@@ -116,6 +119,28 @@ class QueryLogSuite extends StarSuite with Eventually {
       def since = queries().filter(_.getAs[Long]("id") > before)
       eventually(assert(since.size == 2 && since.forall(_.getAs[Int]("runs") == 1), since))
     }
+  }
+
+  test("what a query computes has a name, unless its tables have very many columns") {
+    val session = SessionCopy(spark)
+    val runs    = new ConcurrentLinkedQueue[LoggedRun]
+    QueryLog(session).observe(run => { runs.add(run); () })
+    val wide = StructType((0 until 1200).map(i => StructField(s"c$i", LongType)))
+    val one  = java.util.Collections.singletonList(Row.fromSeq(Seq.fill(1200)(1L)))
+    session.createDataFrame(one, wide).createOrReplaceTempView("wide")
+    def run(sql: String): LoggedRun = {
+      val before = runs.size
+      withoutIdempotenceCheck(session.sql(sql).collect())
+      eventually(assert(runs.size > before))
+      runs.toArray(Array.empty[LoggedRun]).last
+    }
+    val first = run(star)
+    assert(first.computes.isDefined && !first.warm)
+    val (again, other) = (run(star), run(star.replace("c.w = 1", "c.w < 3")))
+    assert(again.computes == first.computes && again.warm)
+    assert(other.computes.isDefined && other.computes != first.computes && !other.warm)
+    val large = run(s"$star AND f.k1 IN (SELECT c7 FROM wide)")
+    assert(large.computes.isEmpty && !large.warm && large.finished)
   }
 
   test("the section of a plan's explain") {

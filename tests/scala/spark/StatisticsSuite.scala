@@ -1,11 +1,15 @@
 package org.apache.spark.sql.dovetail
 
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
 import dovetail.kernel.profile.{Assumptions, Estimate, RelationProfile, Source}
 import org.apache.spark.sql.Encoders
+import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.expressions.{And, EqualTo, Literal, Substring}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.stats.{PlanStatistics, ScanStatistics}
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.scalatest.BeforeAndAfterAll
@@ -473,6 +477,29 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(size.source == Source.Size)
     val (negative, lines) = LogCapture("dovetail")(reporting("rows" -> "-4"))
     assert(negative.source == Source.Size && lines.size == 1 && lines.head.contains("-4 rows"), lines)
+  }
+
+  test("a data source of version 2 that does not tell its rows is asked once where Spark has asked it") {
+    assume(ScanStatistics.asksRows(spark.sessionState.conf))
+    val plan   = spark.read.format(classOf[ReportingSource].getName).load().queryExecution.optimizedPlan
+    val before = ReportingSource.asked.get
+    profile(plan)
+    assert(ReportingSource.asked.get - before <= 1)
+  }
+
+  test("a data source of version 2 whose statistics Spark does not wait for does not hold up planning") {
+    assume(!ScanStatistics.asksRows(spark.sessionState.conf))
+    val end = new CountDownLatch(1)
+    ReportingSource.beforeRows = () => { end.await(60L, TimeUnit.SECONDS); () }
+    try
+      withConf(DovetailConf.PlanningMaxMs.key -> "1000") {
+        val reader = spark.read.format(classOf[ReportingSource].getName).option("rows", "1000").load()
+        val found  = QueryPlanningTracker.withTracker(new QueryPlanningTracker)(
+          PlanningTime.ofQuery(spark.sessionState.conf)(profile(reader.queryExecution.optimizedPlan).rows)
+        )
+        assert(end.getCount == 1L && found.source == Source.Size, found)
+      }
+    finally { ReportingSource.beforeRows = () => (); end.countDown() }
   }
 
   test("Spark's estimate for the plan of a checkpoint or of an unfilled cache is no bound") {

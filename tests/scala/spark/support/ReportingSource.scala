@@ -39,6 +39,12 @@ object ReportingSource {
 
   /** Number of scans built so far. */
   val scans = new AtomicInteger
+
+  /** How often a scan was asked for its statistics. */
+  val asked = new AtomicInteger
+
+  /** Called before a scan reports its rows. */
+  @volatile var beforeRows: () => Unit = () => ()
 }
 
 final class ReportingScan(columns: StructType, options: CaseInsensitiveStringMap) extends Scan
@@ -48,10 +54,14 @@ final class ReportingScan(columns: StructType, options: CaseInsensitiveStringMap
   override def planInputPartitions(): Array[InputPartition]  = Array.empty
   override def createReaderFactory(): PartitionReaderFactory = _ => throw new UnsupportedOperationException("no rows")
 
-  override def estimateStatistics(): Statistics = new Statistics {
+  override def estimateStatistics(): Statistics = { ReportingSource.asked.incrementAndGet(); new Reported }
+
+  final private class Reported extends Statistics {
     override def sizeInBytes: util.OptionalLong = util.OptionalLong.of(options.getLong("bytes", 1000L))
-    override def numRows: util.OptionalLong     =
+    override def numRows: util.OptionalLong     = {
+      ReportingSource.beforeRows()
       if (options.containsKey("rows")) util.OptionalLong.of(options.getLong("rows", 0L)) else util.OptionalLong.empty()
+    }
     override def columnStats: util.Map[NamedReference, ColumnStatistics] = {
       val stats = new util.HashMap[NamedReference, ColumnStatistics]
       if (options.containsKey("distinct")) stats.put(

@@ -5,8 +5,9 @@ import java.util.concurrent.TimeUnit
 
 import scala.util.control.NonFatal
 
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf, FailOpen, HeapLimit}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
@@ -21,8 +22,10 @@ import org.apache.spark.sql.jdbc.JdbcDialects
  * in a separate thread and within the planning time, and caches the answers for a while. Only PostgreSQL is supported,
  * and only relations that name a table, because a database has no statistics on the result of a subquery. One object
  * serves one run of the rule.
+ *
+ * @param columns columns of a leaf whose statistics are wanted, of some hundred at most
  */
-final class DatabaseStatistics(conf: SQLConf) {
+final class DatabaseStatistics(conf: SQLConf, columns: LeafNode => Seq[Attribute]) {
   import DatabaseStatistics._
 
   private val enabled = DovetailConf.JdbcStatistics.get(conf)
@@ -37,10 +40,12 @@ final class DatabaseStatistics(conf: SQLConf) {
   /** Reads the statistics of all these leaves, with one connection per database. */
   def readAhead(leaves: Seq[LeafNode]): Unit = {
     val tables = leaves.filterNot(found.containsKey).map(l => l -> (if (enabled) tableOf(l) else None))
-    val asked  = tables.flatMap(_._2).distinct
-    val stale  = asked.filter(t => recent(t).isEmpty)
-    stale.map(_.place).distinct.foreach(place => ask(place, stale.filter(_.place == place)))
-    tables.foreach { case (leaf, table) => found.put(leaf, table.flatMap(recent).flatten) }
+    val asked  = tables.flatMap(_._2).distinct.map(t =>
+      Question(t, tables.collect { case (leaf, Some(`t`)) => columns(leaf).map(_.name) }.flatten.distinct)
+    )
+    val stale = asked.filter(q => recent(q.table).forall(!_.has(q.columns))).map(_.withRecent)
+    stale.map(_.table.place).distinct.foreach(place => ask(place, stale.filter(_.table.place == place)))
+    tables.foreach { case (leaf, table) => found.put(leaf, table.flatMap(recent).flatMap(_.table)) }
   }
 
   private def tableOf(leaf: LeafNode): Option[Table] = leaf match {
@@ -62,8 +67,17 @@ final class DatabaseStatistics(conf: SQLConf) {
 
 private object DatabaseStatistics {
 
-  /** Most tables in the cache. A table takes some hundred kilobytes at most, and usually ten. */
-  private val MostTables = 200L
+  /** Most bytes of the cache: some thousand tables. A column takes some ten kilobytes at most, and usually a few. */
+  private val MostBytes = HeapLimit(16L * 1024 * 1024, part = 64L)
+
+  /** Bytes of an entry without its texts. */
+  private val Overhead = 1000L
+
+  /**
+   * Most columns of a table whose statistics are fetched: more than a query joins and filters by. With the longest
+   * values that are fetched, they take some ten megabytes.
+   */
+  private val MostColumns = 100
 
   /** Nanoseconds for which an answer is cached: about the interval at which a database analyzes a changing table. */
   private val AnswerAge = TimeUnit.MINUTES.toNanos(10)
@@ -108,30 +122,46 @@ private object DatabaseStatistics {
       }
   }
 
-  final private case class Answer(table: Option[DatabaseTable], until: Long)
+  /** What to ask a database about a table. */
+  final private class Question private (val table: Table, val columns: Seq[String]) {
 
-  private val answers = new BoundedCache[Table, Answer]("statistics of databases", MostTables)(_ => 1L)
+    /** The same, with the columns that earlier queries have asked for: the answer takes the place of theirs. */
+    def withRecent: Question = Question(table, columns ++ recent(table).fold(Seq.empty[String])(_.asked))
+  }
 
-  private def recent(table: Table): Option[Option[DatabaseTable]] =
-    answers.get(table).filter(_.until - System.nanoTime() > 0L).map(_.table)
+  private object Question {
+    def apply(table: Table, columns: Seq[String]): Question =
+      new Question(table, columns.distinct.take(MostColumns))
+  }
+
+  /** @param asked columns that were asked for; the table has those that the database has statistics on */
+  final private case class Answer(table: Option[DatabaseTable], asked: Seq[String], until: Long) {
+    def has(columns: Seq[String]): Boolean = table.isEmpty || columns.forall(asked.contains)
+
+    val bytes: Long = Overhead + asked.map(_.length * 2L).sum + table.fold(0L)(_.bytes)
+  }
+
+  private val answers = new BoundedCache[Table, Answer]("statistics of databases", MostBytes)(_.bytes)
+
+  private def recent(table: Table): Option[Answer] = answers.get(table).filter(_.until - System.nanoTime() > 0L)
 
   /** Reads the statistics of several tables of one database, over one connection. */
-  private def ask(place: String, tables: Seq[Table]): Unit =
+  private def ask(place: String, tables: Seq[Question]): Unit =
     try Aside(place)(until => overOneConnection(place, tables, until))
-    catch { case Survivable(e) => failed(place, tables, e) }
+    catch { case Survivable(e) => failed(place, tables.map(_.table), e) }
 
-  private def overOneConnection(place: String, tables: Seq[Table], until: Long): Unit = {
-    val options    = tables.head.options
+  private def overOneConnection(place: String, tables: Seq[Question], until: Long): Unit = {
+    val options    = tables.head.table.options
     val connection = JdbcDialects.get(options.url).createConnectionFactory(options)(-1)
     try {
       connection.setReadOnly(true)
-      tables.foreach { t =>
+      tables.foreach { q =>
         val left = until - System.nanoTime()
         if (left > 0L) {
           val table =
-            try PostgresqlCatalog.read(connection, t.name, seconds(left))
+            try PostgresqlCatalog.read(connection, q.table.name, q.columns, seconds(left))
             catch { case e: Throwable if NonFatal(e) => warn(place, e); None }
-          answers.put(t, Answer(table, System.nanoTime() + AnswerAge))
+          answers.put(q.table, Answer(table, q.columns, System.nanoTime() + AnswerAge))
         }
       }
     } finally connection.close()
@@ -146,7 +176,7 @@ private object DatabaseStatistics {
 
   private def failed(place: String, tables: Seq[Table], e: Throwable): Unit = {
     warn(place, e)
-    tables.foreach(answers.put(_, Answer(None, System.nanoTime() + Aside.TriedAgainAfter)))
+    tables.foreach(answers.put(_, Answer(None, Nil, System.nanoTime() + Aside.TriedAgainAfter)))
     PlanningTime.cut(s"$place did not give its statistics")
   }
 

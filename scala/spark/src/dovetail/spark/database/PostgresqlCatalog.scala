@@ -27,25 +27,28 @@ private[database] object PostgresqlCatalog {
        |FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
        |LEFT JOIN pg_catalog.pg_stats s
        |  ON s.schemaname = n.nspname AND s.tablename = c.relname AND s.inherited = (c.relkind = 'p')
+       |  AND s.attname::text = ANY (?)
        |WHERE c.oid = to_regclass(?)::oid AND c.relkind IN ('r', 'm', 'p', 'f')""".stripMargin
 
   /**
    * @param name    name of the table, as in SQL
+   * @param columns columns whose statistics are wanted
    * @param seconds timeout of the query on the server
    */
-  def read(connection: Connection, name: String, seconds: Int): Option[DatabaseTable] = {
+  def read(connection: Connection, name: String, columns: Seq[String], seconds: Int): Option[DatabaseTable] = {
     val statement = connection.prepareStatement(Query)
     try {
       statement.setQueryTimeout(seconds)
-      statement.setString(1, name)
-      val found   = statement.executeQuery()
-      var rows    = Option.empty[Double]
-      val columns = mutable.LinkedHashMap.empty[String, DatabaseColumn]
+      statement.setArray(1, connection.createArrayOf("text", columns.toArray[AnyRef]))
+      statement.setString(2, name)
+      val found = statement.executeQuery()
+      var rows  = Option.empty[Double]
+      val known = mutable.LinkedHashMap.empty[String, DatabaseColumn]
       while (found.next()) {
         rows = rowsOf(found)
-        for (n <- rows; column <- Option(found.getString(5))) columns(column) = columnOf(found, n)
+        for (n <- rows; column <- Option(found.getString(5))) known(column) = columnOf(found, n)
       }
-      rows.map(DatabaseTable(_, columns.toMap))
+      rows.map(DatabaseTable(_, known.toMap))
     } finally statement.close()
   }
 

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.deadline
 
 import java.lang.ref.WeakReference
+import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.{ConcurrentHashMap, ExecutionException, FutureTask, TimeoutException, TimeUnit}
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionSet}
@@ -13,8 +14,9 @@ import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory
  * that lists the directories of all partitions, or with Delta Lake one that replays the table's log.
  *
  * An index is listed by one caller at a time. The others wait for the same listing, because a job that nobody waits for
- * runs on, and the query's own jobs queue behind it. A version of a table is listed once. A listing that comes too late
- * for a query is there for the next one.
+ * runs on, and the query's own jobs queue behind it. A version of a table is listed once. A listing of a version that
+ * comes too late for a query is there for the next one. Other tables are not listed for a while if that takes long
+ * ([[SlowListings]]).
  */
 object ListedFiles {
 
@@ -26,7 +28,18 @@ object ListedFiles {
     case _: PartitioningAwareFileIndex => Some(SharedFileIndex.source(index).listFiles(partitionFilters, Nil))
     case _                             =>
       val listing = Listing(index, partitionFilters)
-      listing.kept.orElse(aside(index)(once(listing, index, partitionFilters)))
+      listing.kept.orElse(
+        if (PlanningTime.isLimited && listing.isWhole && SlowListings.has(index)) {
+          Aside.cutOff(place(index)); None
+        } else listed(listing, index, partitionFilters)
+      )
+  }
+
+  private def listed(listing: Listing, index: FileIndex, filters: Seq[Expression]): Option[Seq[PartitionDirectory]] = {
+    val begun = new AtomicBoolean
+    val found = aside(index)(once(listing, index, filters, begun))
+    if (listing.isWhole && begun.get) { if (found.isEmpty) SlowListings.late(index) else SlowListings.inTime(index) }
+    found
   }
 
   /**
@@ -55,12 +68,21 @@ object ListedFiles {
     case other                         => ChosenFiles.areIn(other)
   }
 
-  private def aside[A](index: FileIndex)(body: => A): Option[A] =
-    Aside(index.rootPaths.headOption.fold("a listing of files")(p => s"the listing of $p"))(_ => body)
+  private def aside[A](index: FileIndex)(body: => A): Option[A] = Aside(place(index))(_ => body)
 
-  private def once(listing: Listing, index: FileIndex, filters: Seq[Expression]): Seq[PartitionDirectory] = {
+  private def place(index: FileIndex): String =
+    index.rootPaths.headOption.fold("a listing of files")(p => s"the listing of $p")
+
+  /** @param begun set if this call begins the listing, and does not wait for one that is under way */
+  private def once(
+      listing: Listing,
+      index: FileIndex,
+      filters: Seq[Expression],
+      begun: AtomicBoolean
+  ): Seq[PartitionDirectory] = {
     val mine = new FutureTask[Seq[PartitionDirectory]](() => listing.kept.getOrElse(list(listing, index, filters)))
     Aside.result(Option(underWay.putIfAbsent(listing, mine)).getOrElse {
+      begun.set(true)
       try mine.run()
       finally underWay.remove(listing, mine)
       mine
@@ -130,7 +152,7 @@ object ListedFiles {
 
   /**
    * Most files that are remembered, of all tables together: about 10 MB, at half a kilobyte for a path and its status.
-   * A table of more files is listed for each query that asks for them.
+   * A table of more files is listed for each query that asks for them, unless that takes long ([[SlowListings]]).
    */
   private val MostFiles = 20000L
 

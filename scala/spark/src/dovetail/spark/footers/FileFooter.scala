@@ -10,8 +10,15 @@ import dovetail.kernel.profile.Width
  * [[FooterCache]] keeps it, and [[TableFooters]] adds it up over the files of a table.
  *
  * @param groups row groups in the order of the file; empty if they are not listed separately
+ * @param stripe most rows that a reader fetches at a time, if row groups are not listed
  */
-final case class FileFooter(rows: Long, columns: Map[String, ColumnFooter], groups: Vector[RowGroup] = Vector.empty) {
+final case class FileFooter(
+    rows: Long,
+    columns: Map[String, ColumnFooter],
+    groups: Vector[RowGroup] = Vector.empty,
+    stripe: Option[Long] = None
+) {
+
   private lazy val folded = columns.map { case (name, c) => name.toLowerCase(Locale.ROOT) -> c }
 
   /** The column as Spark finds it: by its exact name, otherwise in any letter case if the session ignores case. */
@@ -34,8 +41,14 @@ object FileFooter {
 
 /**
  * Rows that are stored together in a file and can be read without the others. The start is a byte offset in the file.
+ *
+ * @param parts most rows of a part that a reader fetches at a time; None if it fetches the columns as a whole
  */
-final case class RowGroup(start: Long, bytes: Long, rows: Long)
+final case class RowGroup(start: Long, bytes: Long, rows: Long, parts: Option[Long] = None) {
+
+  /** Most rows whose columns are in memory at the same time. */
+  def atOnce: Long = parts.fold(rows)(math.min(_, rows))
+}
 
 /**
  * One column of one file.

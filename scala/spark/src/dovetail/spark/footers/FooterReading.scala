@@ -7,7 +7,7 @@ import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.orc.FileFormatException
-import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.base.{FailOpen, SharedMemory}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 
@@ -71,8 +71,8 @@ final class FooterReading(maxMillis: Long) {
     try put(new FooterEntry(Some(FooterMemory.within(deadline)(request.format.footer(file.status, request.conf, _)))))
     catch {
       // the next query reads it
-      case FooterMemory.NoFreeMemory => ()
-      case FooterMemory.TooLarge     => warn(file, FooterMemory.TooLarge); put(new FooterEntry(None, isTooLarge = true))
+      case SharedMemory.NoFreeMemory => ()
+      case SharedMemory.TooLarge     => warn(file, SharedMemory.TooLarge); put(new FooterEntry(None, isTooLarge = true))
       case Survivable(e)             =>
         warn(file, e)
         put(new FooterEntry(

@@ -1,21 +1,24 @@
 package org.apache.spark.sql.dovetail.footers
 
+import java.io.IOException
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus
 import org.apache.orc._
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
+import org.apache.spark.sql.dovetail.base.SharedMemory
 
 /**
  * Footers of ORC files: rows and, per column, the number of non-null values, their ends, and the length of strings.
  * They say nothing about distinct values: the sizes of dictionaries are in the footers of the stripes, all over the
- * file, and only strings have dictionaries. A footer has one entry per column, whatever the number of stripes, so it is
- * small and asks for no memory.
+ * file, and only strings have dictionaries. The tail of a file also has the statistics of each column of each stripe.
+ * They are fetched with the footer, so the tail as a whole asks for memory ([[AdmittedReads]]).
  */
 object OrcFooters extends FooterFormat {
 
   override def footer(file: FileStatus, conf: Configuration, admit: Long => Unit): FileFooter = {
-    val options = OrcFile.readerOptions(conf).filesystem(file.getPath.getFileSystem(conf)).maxLength(file.getLen)
-    val reader  = OrcFile.createReader(file.getPath, options)
+    val files  = new AdmittedReads(file.getPath.getFileSystem(conf), admit)
+    val reader = opened(file, OrcFile.readerOptions(conf).filesystem(files).maxLength(file.getLen))
     try {
       val schema     = reader.getSchema
       val statistics = reader.getStatistics
@@ -27,9 +30,24 @@ object OrcFooters extends FooterFormat {
           if (t.getChildren == null) None else Some(nestedBytes(t, statistics, reader.getNumberOfRows.toDouble))
         name -> columnOf(name, statistics(t.getId), reader.getNumberOfRows, bytes)
       }
-      FileFooter(reader.getNumberOfRows, columns.toMap)
+      val stripes = reader.getStripes.toArray(Array.empty[StripeInformation])
+      FileFooter(
+        reader.getNumberOfRows,
+        columns.toMap,
+        stripe = Some(stripes.iterator.map(_.getNumberOfRows).foldLeft(0L)(math.max))
+      )
     } finally reader.close()
   }
+
+  /** Opens a file. ORC wraps what it does not know into an exception of its own, as if the file was faulty. */
+  private def opened(file: FileStatus, options: OrcFile.ReaderOptions): Reader =
+    try OrcFile.createReader(file.getPath, options)
+    catch {
+      case e: IOException => e.getCause match {
+          case SharedMemory.TooLarge | SharedMemory.NoFreeMemory => throw e.getCause
+          case _                                                 => throw e
+        }
+    }
 
   override def distinct(
       file: FileStatus,

@@ -211,19 +211,25 @@ final case class RowGroups(files: Vector[(FileStatus, FileFooter)], all: Boolean
   val rows: Long = files.map(_._2.rows).sum
 
   lazy val groups: Vector[(FileStatus, RowGroup)] = files.flatMap { case (file, footer) =>
-    (if (footer.groups.isEmpty) Vector(RowGroup(0L, file.getLen, footer.rows)) else footer.groups).filter(
-      _.rows > 0L
-    ).map(file -> _)
+    (if (footer.groups.isEmpty) Vector(RowGroup(0L, file.getLen, footer.rows, footer.stripe)) else footer.groups)
+      .filter(_.rows > 0L).map(file -> _)
   }
+
+  /** Largest number of rows whose columns a reader fetches as a whole. */
+  lazy val mostAtOnce: Long = groups.iterator.map(_._2.atOnce).foldLeft(0L)(math.max)
 
   /**
    * Average bytes of each column per row in the file, by lower-case name, because the table may spell a column
    * differently than its files.
    */
-  lazy val width: Map[String, Double] =
+  private lazy val widths: Map[String, Double] =
     files.flatMap(_._2.columns.values).groupBy(_.name.toLowerCase(Locale.ROOT)).map { case (name, columns) =>
       name -> columns.map(_.bytes).sum / math.max(rows.toDouble, 1.0)
     }
+
+  /** Average bytes of a column per row in the files; by its type if no file has it. */
+  def width(f: StructField): Double =
+    widths.getOrElse(f.name.toLowerCase(Locale.ROOT), f.dataType.defaultSize.toDouble)
 }
 
 object TableFooters {

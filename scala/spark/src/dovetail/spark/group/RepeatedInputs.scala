@@ -5,6 +5,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeReference, Expression, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
@@ -50,8 +51,9 @@ object RepeatedInputs {
   }
 
   private def table(leaf: LeafNode): Any = leaf match {
-    case r: LogicalRelation => (r.relation, r.isStreaming, r.output.map(_.name))
-    case other              => other.canonicalized
+    case r: LogicalRelation          => (r.relation, r.isStreaming, r.output.map(_.name))
+    case r: DataSourceV2ScanRelation => (r.relation.table, r.scan, r.output.map(_.name))
+    case other                       => other.canonicalized
   }
 
   private def steps(plan: LogicalPlan, places: mutable.Map[ExprId, Int]): Vector[Seq[Any]] = plan match {

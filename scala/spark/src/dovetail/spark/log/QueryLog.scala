@@ -17,15 +17,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   Sort
 }
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.dovetail.base.{
-  BoundedCache,
-  DetachedThreads,
-  DovetailConf,
-  FailOpen,
-  HeapLimit,
-  QueryText,
-  TextHash
-}
+import org.apache.spark.sql.dovetail.base.{BoundedCache, DetachedThreads, DovetailConf, FailOpen, HeapLimit, QueryText}
 import org.apache.spark.sql.dovetail.report.{ActualRows, ExecutedPlan, GroupAtRun, LazyValue, Trace}
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
@@ -116,9 +108,8 @@ final class QueryLog {
       val byId = results.map { case (e, _) => e.id -> e }.toMap
       synchronized { entries = entries.map(e => byId.getOrElse(e.id, e)) }
       bound()
-      val computes = if (observers.isEmpty) None else computation(execution, action)
-      val warm     = computes.exists(runBefore)
-      tell(results.collect { case (e, true) => LoggedRun(e, computes, warm, finished = true, stops) })
+      val name = named(execution.analyzed, action)
+      tell(results.collect { case (e, true) => new LoggedRun(e, name, finished = true, stops) })
     }
   }
 
@@ -129,7 +120,7 @@ final class QueryLog {
       if (found.nonEmpty && startsFirst(plan)) {
         val atRun = GroupAtRun.report(plan)
         tell(found.map(e =>
-          LoggedRun(e.reported(e.groups.map(atRun)), None, warm = false, finished = false, stops = true)
+          new LoggedRun(e.reported(e.groups.map(atRun)), LoggedRun.Name.none, finished = false, stops = true)
         ))
       }
     }
@@ -155,15 +146,10 @@ object QueryLog {
   /** Marks a physical plan that was reported as run. */
   private val HasRun = TreeNodeTag[Unit]("dovetail.has run")
 
-  /**
-   * Hash of what a query computes, whatever names it uses, and of the action: one shows some rows, another all. It is
-   * made of a text, because hash codes of plans differ between JVMs.
-   */
-  private def computation(execution: QueryExecution, action: String): Option[String] =
-    FailOpen("naming a query", (_: String) => Option.empty[String]) {
-      val plan = execution.analyzed.canonicalized.treeString(verbose = false, maxFields = Int.MaxValue)
-      Some(TextHash.hex(s"$action\n$plan"))
-    }
+  private def named(plan: LogicalPlan, action: String): LazyValue[LoggedRun.Name] = new LazyValue(() => {
+    val computes = Computation(plan, action)
+    LoggedRun.Name(computes, computes.exists(runBefore))
+  })
 
   /** What has run in this application. */
   private val computed = new BoundedCache[String, Unit]("queries that have run", MostComputed)(_ => 1L)

@@ -28,13 +28,17 @@ final case class ChosenJoin(method: String, build: LogicalPlan) {
    * are new objects each time Spark parses a query, but keep their names.
    */
   lazy val signature: String = {
-    val plan = ChosenJoin.asPlanned(build)
-    val text = s"$method of ${ChosenJoin.tables(plan).mkString(", ")}: ${plan.canonicalized}".getBytes(UTF_8)
+    val text = s"$method of ${named.mkString(", ")}: ${planned.canonicalized}".getBytes(UTF_8)
     f"${XXH64.hashUnsafeBytes(text, Platform.BYTE_ARRAY_OFFSET.toLong, text.length, 0L)}%016x"
   }
 
-  def failure(reason: String): JoinFailure =
-    JoinFailure.now(signature, method, ChosenJoin.tables(ChosenJoin.asPlanned(build)).distinct, reason)
+  private lazy val planned = ChosenJoin.asPlanned(build)
+  private lazy val named   = ChosenJoin.tables(planned)
+
+  /** Tables below the input, for people. */
+  def tables: Vector[String] = named.distinct
+
+  def failure(reason: String): JoinFailure = JoinFailure.now(signature, method, tables, reason)
 }
 
 object ChosenJoin {

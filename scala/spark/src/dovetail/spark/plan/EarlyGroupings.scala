@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.grouping.EarlyPlace
-import org.apache.spark.sql.dovetail.leaf.{FailingScan, LeafNames, SparkBroadcast}
+import org.apache.spark.sql.dovetail.leaf.{CanonicalForms, FailingScan, LeafNames, SparkBroadcast}
 import org.apache.spark.sql.dovetail.report.{EarlyMark, GroupReport, Trace}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
@@ -47,7 +47,7 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
    * reuses their exchange, but not below early groupings with other functions.
    */
   private def isShared(input: LogicalPlan, of: Aggregate, whole: LogicalPlan): Boolean = {
-    def copies(of: LogicalPlan) = whole.collect { case p if p.getClass == of.getClass && p.sameResult(of) => p }.size
+    def copies(of: LogicalPlan) = whole.collect { case p if CanonicalForms.same(of, p) => p }.size
     !planner.groupsAlways && planner.reusesExchanges && input.exists(_.isInstanceOf[Join]) &&
     copies(input) > math.max(1, copies(of))
   }

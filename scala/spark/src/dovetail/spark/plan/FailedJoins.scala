@@ -36,7 +36,9 @@ object FailedJoins {
   /** Why the choice must not be made again, or None if it may be made. */
   def reason(choice: ChosenJoin, session: SparkSession): Option[String] = {
     val failures = JoinFailures(session)
-    if (failures.isEmpty) None else failures.find(choice.signature).map(_.toString)
+    // the signature of a table takes a time quadratic in its columns
+    if (failures.isEmpty || !failures.mayHave(choice.method, choice.tables)) None
+    else failures.find(choice.signature).map(_.toString)
   }
 
   private val watched = Collections.synchronizedMap(new WeakHashMap[SparkSession, java.lang.Boolean])

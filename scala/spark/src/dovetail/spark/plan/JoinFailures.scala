@@ -60,6 +60,10 @@ final class JoinFailures(files: StoreFiles) {
 
   def find(join: String): Option[JoinFailure] = unsent.get(join).orElse(read.get(join))
 
+  /** Whether a join by this method of these tables has failed, of whatever parts of them. */
+  def mayHave(method: String, tables: Vector[String]): Boolean =
+    (unsent.valuesIterator ++ read.valuesIterator).exists(f => f.method == method && f.tables == tables)
+
   /** Adds failures. They hold at once, and are written later ([[save]]). */
   def add(failures: Seq[JoinFailure]): Unit = {
     note(failures)

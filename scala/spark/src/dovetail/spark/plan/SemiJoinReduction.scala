@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, SubqueryCopies}
-import org.apache.spark.sql.dovetail.leaf.{FailingScan, LeafNames}
+import org.apache.spark.sql.dovetail.leaf.{CanonicalForms, FailingScan, LeafNames}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
@@ -27,7 +27,14 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
   // Spark computes a repeated sub-plan once, as long as all of its copies stay the same. Groupings are compared by
   // their inputs, because two groupings of the same rows may differ in columns alone.
   private lazy val repeated: Set[LogicalPlan] =
-    query.collect(computed).groupBy(identity).collect { case (plan, all) if all.size > 1 => plan }.toSet
+    again.filterNot(CanonicalForms.takeLong).groupBy(canonical).collect { case (form, all) if all.size > 1 => form }
+      .toSet
+
+  /** Parts of the query that read the same tables as other parts. */
+  private lazy val again: Vector[LogicalPlan] =
+    query.collect(computed).toVector.groupBy(CanonicalForms.tables).valuesIterator.filter(_.size > 1).flatten.toVector
+
+  private lazy val tablesAgain: Set[Seq[Option[String]]] = again.map(CanonicalForms.tables).toSet
 
   /** The leaves of a group with the semi joins that reduce them, and a sentence about each reduced leaf. */
   def apply(group: JoinGroup, predicates: JoinPredicates): (Vector[LogicalPlan], Vector[String]) =
@@ -57,7 +64,9 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
   private def hasEffects(leaf: LogicalPlan): Boolean =
     RowPlaces.isObserved(leaf) || leaf.exists(FailingScan.runsProgram)
 
-  private def hasRepeated(aggregate: Aggregate): Boolean = aggregate.collect(computed).exists(repeated)
+  /** Whether the query has a part of the grouping twice, or seems to, if a closer look takes long. */
+  private def hasRepeated(aggregate: Aggregate): Boolean = aggregate.collect(computed)
+    .exists(p => tablesAgain(CanonicalForms.tables(p)) && (CanonicalForms.takeLong(p) || repeated(canonical(p))))
 
   private def reduction(
       leaves: Vector[LogicalPlan],
@@ -76,7 +85,7 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
           if table.outputSet.contains(partner) && RereadInput(table) && !reducedBefore(aggregate, key, table)
           profile = statistics(table)
           columns = table.output.map(_.exprId.id)
-          // in this order: canonical forms take a time quadratic in the number of a table's columns
+          // in this order: canonical forms take longer
           if planner.broadcasts(table, profile) && !hasRepeated(aggregate)
         } yield {
           val (groups, size) = (statistics(aggregate), profile.rows.value)
@@ -138,9 +147,11 @@ object SemiJoinReduction {
   )
 
   private val computed: PartialFunction[LogicalPlan, LogicalPlan] = {
-    case a: Aggregate => PlanningTime.check(); a.child.canonicalized
-    case j: Join      => PlanningTime.check(); j.canonicalized
+    case a: Aggregate => a.child
+    case j: Join      => j
   }
+
+  private def canonical(plan: LogicalPlan): LogicalPlan = { PlanningTime.check(); plan.canonicalized }
 
   private def tableOf(plan: LogicalPlan): Option[String] = LeafNames.below(plan).flatMap(LeafNames.identity)
 

@@ -1,7 +1,5 @@
 package org.apache.spark.sql.dovetail.sample
 
-import java.util.Locale
-
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -50,9 +48,8 @@ final class FileSample(
 
   /** The narrowest columns, as many as may be fetched for this number of rows. */
   private def fitting(rows: Double): StructType = {
-    def bytes(f: StructField) =
-      groups.width.getOrElse(f.name.toLowerCase(Locale.ROOT), f.dataType.defaultSize.toDouble) * rows
-    val narrow = wanted.sortBy(bytes).scanLeft((0.0, Option.empty[StructField])) { case ((sum, _), f) =>
+    def bytes(f: StructField) = groups.width(f) * rows
+    val narrow                = wanted.sortBy(bytes).scanLeft((0.0, Option.empty[StructField])) { case ((sum, _), f) =>
       (sum + bytes(f), Some(f))
     }
     val kept = narrow.takeWhile(_._1 <= MostBytes).flatMap(_._2).toSet
@@ -62,10 +59,15 @@ final class FileSample(
   /**
    * Reads the sample; None if no column may be fetched. Footers do not tell the lengths of dictionary-encoded texts. If
    * the texts take too much memory, the sample is read again without text columns.
+   *
+   * @param until time until which the read may wait for the memory of others, as [[SampleMemory]] needs it
    */
-  def read(): Option[TableSample] =
-    try if (schema.isEmpty) None else Some(sample())
-    catch { case SampledRows.TooWide => new FileSample(relation, groups, withoutTexts, asMany).read() }
+  def read(until: Long): Option[TableSample] =
+    try if (schema.isEmpty) None else Some(SampleMemory.within(until, bytesAtOnce)(sample()))
+    catch { case SampledRows.TooWide => new FileSample(relation, groups, withoutTexts, asMany).read(until) }
+
+  /** Bytes of the columns in the largest row group: the places are read one after the other. */
+  private def bytesAtOnce: Double = places.map(_._2.atOnce).foldLeft(0L)(math.max) * schema.map(groups.width(_)).sum
 
   private def withoutTexts = StructType(wanted.filterNot(_.dataType.isInstanceOf[StringType]))
 
@@ -178,8 +180,11 @@ object FileSample {
   /** Number of rows that are read in all places together; one of every n of them is kept. */
   private val RowsReadInPlaces = 100000L
 
-  /** Largest number of bytes to fetch of a table: some tenths of a second from a local disk or from an object store. */
-  private val MostBytes = 32.0 * 1024 * 1024
+  /**
+   * Largest number of bytes to fetch of a table: some tenths of a second from a local disk or from an object store. It
+   * is a small part of the heap, so that several tables fit into the [[SampleMemory]].
+   */
+  private val MostBytes = HeapLimit(32L * 1024 * 1024, part = 64L)
 
   /**
    * Largest number of bytes of the rows of a sample: about 800 per row. It is a small part of the heap, because up to

@@ -1,12 +1,13 @@
 package org.apache.spark.sql.dovetail.sample
 
 import java.util.IdentityHashMap
+import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, SharedMemory}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
-import org.apache.spark.sql.dovetail.deadline.Aside
+import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 import org.apache.spark.sql.dovetail.footers.{FooterReading, FooterStatistics, RowGroups}
 import org.apache.spark.sql.dovetail.table.{PrivateColumns, TableSample}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
@@ -24,6 +25,9 @@ final class FileSamples(footers: FooterStatistics, settings: ReaderSettings, con
   private val enabled = DovetailConf.SampleFiles.get(conf) && DovetailConf.FootersEnabled.get(conf)
   private val privacy = PrivateColumns(conf)
   private val wanted  = new IdentityHashMap[LeafNode, Vector[SampleRequest]]
+
+  /** Reads that did not begin because of the reads of other queries. */
+  private val late = new AtomicInteger
 
   /** The sample of a leaf, with as many of the wanted columns as have been read in time. */
   def apply(leaf: LeafNode): Option[TableSample] =
@@ -79,6 +83,8 @@ final class FileSamples(footers: FooterStatistics, settings: ReaderSettings, con
     def missing(of: Seq[LeafNode], beside: Boolean) = tasks(requests(of).filter(_.beside == beside))
     // without rows, the estimate of a predicate may be off by any factor, but join keys have statistics from footers
     footers.within(missing(filtered, beside = false), missing(others, beside = false), missing(leaves, beside = true))
+    val left = late.getAndSet(0)
+    if (left > 0) PlanningTime.cut(s"rows of $left tables were not read: reads of other queries did not end in time")
   }
 
   /** The tasks that read what is not cached yet of these requests. */
@@ -90,21 +96,27 @@ final class FileSamples(footers: FooterStatistics, settings: ReaderSettings, con
         new FooterReading.Task(
           missing(i).place,
           missing(i).relation.fileFormat.getClass,
-          _ => read(missing(i), missing.filter(_.key == missing(i).key).map(_.schema))
+          until => read(missing(i), missing.filter(_.key == missing(i).key).map(_.schema), until)
         )
     }
   }
 
-  private def read(one: SampleRequest, schemas: Seq[StructType]): Unit = {
+  private def read(one: SampleRequest, schemas: Seq[StructType], until: Long): Unit =
+    try if (!ReadsUnderWay.alone(one.key, until)(readAlone(one, schemas, until))) late.incrementAndGet()
+    catch { case SharedMemory.NoFreeMemory => late.incrementAndGet() }
+
+  private def readAlone(one: SampleRequest, schemas: Seq[StructType], until: Long): Unit = {
     val (known, before)           = FileSampleCache.known(one.key)
     val more                      = StructType(schemas.flatten.distinct.filterNot(known.contains))
     val asked                     = StructType(known ++ more)
     val places                    = before.filter(_ => one.beside).map(_.clusters.size)
-    def rows(columns: StructType) = new FileSample(one.relation, one.groups, columns, places).read()
-    val sample                    =
+    def rows(columns: StructType) = new FileSample(one.relation, one.groups, columns, places).read(until)
+    def sample                    =
       try before.fold(rows(more))(b => rows(more).fold(before)(FileSamples.together(b, _)).orElse(rows(asked)))
       catch {
-        case Survivable(e) =>
+        // the next query reads them
+        case SharedMemory.NoFreeMemory => throw SharedMemory.NoFreeMemory
+        case Survivable(e)             =>
           val paths = one.relation.location.rootPaths.mkString(" ")
           FailOpen.warnOnce(
             s"sample $paths",
@@ -112,7 +124,8 @@ final class FileSamples(footers: FooterStatistics, settings: ReaderSettings, con
           )
           None
       }
-    FileSampleCache.put(one.key, asked, sample)
+    // another query may have read them meanwhile
+    if (more.nonEmpty) FileSampleCache.put(one.key, asked, sample)
   }
 }
 

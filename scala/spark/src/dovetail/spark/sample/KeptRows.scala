@@ -11,8 +11,8 @@ import org.apache.spark.sql.dovetail.table.TableSample
 /**
  * Runs a predicate on the rows of a sample and remembers the result: the next query with the same predicate on the same
  * table finds the rows that it keeps, or the fact that it fails. Unless its values take a short time each
- * ([[LinearTime]]), the predicate runs in a separate thread until the time is up ([[Aside]]), because a single value
- * may take forever (a regular expression with unbounded backtracking).
+ * ([[LinearTime]]), the predicate runs in a separate thread until the time is up ([[TrialSlot]]), because one value may
+ * take forever (a regular expression with unbounded backtracking).
  */
 private[sample] object KeptRows {
 
@@ -71,7 +71,7 @@ private[sample] object KeptRows {
     def what = s"trying ${shortened(e)} on sample rows"
     if (PlanningTime.toRead <= 0L) { PlanningTime.cut(Skipped); None }
     else if (LinearTime(e)) Aside.brief(what)(body)
-    else Aside(what)(body)
+    else TrialSlot(what)(body)
   }
 
   /** Text for messages. The text of a long list of constants takes as long as trying it. */

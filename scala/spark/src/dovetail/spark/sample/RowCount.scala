@@ -1,12 +1,10 @@
 package org.apache.spark.sql.dovetail.sample
 
-import java.util.Locale
-
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, BindReferences, Expression}
-import org.apache.spark.sql.dovetail.base.{BoundedCache, HeapLimit}
+import org.apache.spark.sql.dovetail.base.{BoundedCache, HeapLimit, SharedMemory}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
-import org.apache.spark.sql.dovetail.deadline.Aside
+import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 import org.apache.spark.sql.dovetail.footers.RowGroups
 import org.apache.spark.sql.dovetail.predicates.{ExpressionBytes, LinearTime, TrialSafe}
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
@@ -42,12 +40,13 @@ final class RowCount private (
         PerNode * condition.collect { case e => e }.size)
 
   /** Average bytes of the columns per row in the files. */
-  private lazy val width: Double = columns.map(f =>
-    groups.width.getOrElse(f.name.toLowerCase(Locale.ROOT), f.dataType.defaultSize.toDouble)
-  ).sum
+  private lazy val width: Double = columns.map(groups.width(_)).sum
 
-  /** Whether the driver has room for the columns of each row group: a reader fetches them as a whole. */
-  private def fits: Boolean = groups.files.iterator.flatMap(_._2.groups).forall(_.rows * width <= MostBytes)
+  /** Bytes of the columns that a reader fetches as a whole. */
+  private def bytesAtOnce: Double = groups.mostAtOnce * width
+
+  /** Whether the driver has room for the columns of each row group. */
+  private def fits: Boolean = bytesAtOnce <= MostBytes
 
   /** Whether the memory and the time that is left for reading allow the count, and it has not failed before. */
   def isPossible: Boolean = known.fold(fits && Aside.allows((nanos * Safety).toLong))(_.rows.isDefined)
@@ -55,11 +54,17 @@ final class RowCount private (
   /** The number of rows; None if the count is not done in time, or if the condition fails on a row. */
   def rows: Option[Long] = known.map(_.rows).getOrElse {
     val found =
-      try Aside(s"counting rows of ${Aside.table(groups.files.head._1.getPath)}")(count)
-      catch { case Survivable(_) => counts.put(key, new CachedCount(key, None)); None }
+      try Aside(place)(until => SampleMemory.within(until, bytesAtOnce)(count(until)))
+      catch {
+        // another query may find room
+        case SharedMemory.NoFreeMemory => PlanningTime.cut(s"$place found no free memory"); None
+        case Survivable(_)             => counts.put(key, new CachedCount(key, None)); None
+      }
     found.foreach(n => counts.put(key, new CachedCount(key, Some(n))))
     found
   }
+
+  private def place = s"counting rows of ${Aside.table(groups.files.head._1.getPath)}"
 
   private def count(until: Long): Long = {
     val open = new GroupReader(relation, columns)

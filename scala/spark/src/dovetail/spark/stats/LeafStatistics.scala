@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeSet, 
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, CTERelationRef, LeafNode, LogicalPlan, Statistics}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.database.{DatabaseStatistics, PushedPredicates}
+import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.leaf.{ColumnarFormat, HiddenRows, LeafNames, LocalRows}
 import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
@@ -37,11 +38,11 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   private val texts = new TextSamples(footers, readers, conf)
 
-  private val databases = new DatabaseStatistics(conf)
-
   private val catalog = new CatalogCounts(conf, countedFiles)
 
   private val visible = new VisibleColumns
+
+  private val databases = new DatabaseStatistics(conf, visible(_))
 
   /**
    * Reads in advance what `apply` and `sample` would otherwise read for one leaf after the other: footers of files for
@@ -192,7 +193,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   private def bySpark(name: String, leaf: LeafNode): RelationProfile = {
     val stats =
-      try asked(leaf)
+      try asked(name, leaf)
       catch { case NonFatal(_) => Statistics(BigInt(conf.defaultSizeInBytes)) }
     val rows = exactRows(leaf).map(n => Estimate.exactly(n.toDouble, Source.Exact))
       .orElse(CatalogCounts.sensible(name, stats.rowCount).map(n => told(leaf, n.toDouble)))
@@ -225,13 +226,14 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   }
 
   /**
-   * Spark's statistics of a leaf. From Spark 4.3 on, a scan reports only its size unless plan statistics are enabled.
+   * Spark's statistics of a leaf. If Spark itself asks a scan only for its size, all statistics are asked for in a
+   * separate thread ([[Aside]]): a connector may read a catalog or many files for them.
    */
-  private def asked(leaf: LeafNode): Statistics = leaf match {
-    case r: DataSourceV2ScanRelation if r.stats.rowCount.isEmpty && !conf.planStatsEnabled && !conf.cboEnabled =>
+  private def asked(name: String, leaf: LeafNode): Statistics = leaf match {
+    case r: DataSourceV2ScanRelation if !ScanStatistics.asksRows(conf) =>
       val asking = conf.clone()
       asking.setConf(SQLConf.PLAN_STATS_ENABLED, true)
-      SQLConf.withExistingConf(asking)(r.computeStats())
+      Aside(s"the statistics of $name")(_ => SQLConf.withExistingConf(asking)(r.computeStats())).getOrElse(r.stats)
     case _ => leaf.stats
   }
 

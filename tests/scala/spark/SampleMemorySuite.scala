@@ -1,0 +1,112 @@
+package org.apache.spark.sql.dovetail.sample
+
+import java.util.concurrent.{CountDownLatch, CyclicBarrier, TimeUnit}
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.QueryPlanningTracker
+import org.apache.spark.sql.catalyst.expressions.{LessThan, Literal}
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.footers.{ColumnFooter, FileFooter, Kind, RowGroups}
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.dovetail.table.TableStatisticsSource
+import org.apache.spark.sql.dovetail.{DovetailSuite, WatchedFileSystem}
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+
+/** Rows that several queries read from files at the same time: their memory, and that equal reads are one. */
+class SampleMemorySuite extends DovetailSuite {
+
+  private val Rows = 3000L
+
+  /** Rows of `t`, and what planning did not wait for. */
+  private def planned(data: DataFrame): (Double, Vector[String]) = {
+    val plan = data.queryExecution.optimizedPlan
+    QueryPlanningTracker.withTracker(new QueryPlanningTracker)(PlanningTime.ofQuery(spark.sessionState.conf) {
+      val statistics = new PlanStatistics(spark.sessionState.conf, histograms = true, TableStatisticsSource.none)
+      statistics.readAhead(plan)
+      (statistics(plan).rows.value, PlanningTime.takeCuts())
+    })
+  }
+
+  private def table(path: String): DataFrame = {
+    spark.range(0, Rows, 1, 1).selectExpr("id", "IF(id % 10 > 0, 'often', 'rare') kind").write.parquet(path)
+    spark.read.parquet(path).where("kind = 'often'")
+  }
+
+  private val exact = Rows * 0.9
+
+  test("a query goes without rows while reads of others take the memory, says so, and a later one reads them") {
+    withDirectory { d =>
+      withConf(DovetailConf.PlanningMaxMs.key -> "4000") {
+        val data         = table(d.resolve("t").toString)
+        val (began, end) = (new CountDownLatch(1), new CountDownLatch(1))
+        val other        = new Thread(() =>
+          SampleMemory.within(System.nanoTime(), SampleMemory.MostBytes.toDouble) {
+            began.countDown(); end.await(60L, TimeUnit.SECONDS); ()
+          }
+        )
+        other.start()
+        began.await()
+        try {
+          val (rows, cuts) = planned(data)
+          assert(rows != exact && cuts.exists(_.contains("rows of 1 table")), cuts)
+        } finally end.countDown()
+        other.join()
+        assert(planned(data)._1 == exact)
+      }
+    }
+  }
+
+  test("queries that want rows of a table at the same time read it once") {
+    withDirectory { d =>
+      withConf(
+        WatchedFileSystem.setting,
+        DovetailConf.PlanningMaxMs.key        -> "60000",
+        DovetailConf.FootersMaxMs.key         -> "20000",
+        DovetailConf.StatsPublish.key         -> "false",
+        "spark.sql.sources.fileStatusCacheMs" -> "0"
+      ) {
+        val data                  = table(s"${WatchedFileSystem.Scheme}:${d.resolve("t")}")
+        def opens: Vector[String] = {
+          val together = new CyclicBarrier(2)
+          val found    = new java.util.concurrent.ConcurrentLinkedQueue[java.lang.Double]
+          val threads  = (1 to 2).map(_ => new Thread(() => { together.await(); found.add(planned(data)._1); () }))
+          val calls    = WatchedFileSystem.during { threads.foreach(_.start()); threads.foreach(_.join()) }._2
+          assert(found.toArray.toVector == Vector(exact, exact))
+          calls.filter(_.startsWith("open"))
+        }
+        assert(planned(data)._1 == exact)
+        FileSampleCache.clear()
+        val (_, alone) = WatchedFileSystem.during(planned(data))
+        assert(alone.exists(_.startsWith("open")), alone)
+        FileSampleCache.clear()
+        // the second query comes while the first one reads
+        WatchedFileSystem.beforeOpen = _ => Thread.sleep(300L)
+        try assert(opens == alone.filter(_.startsWith("open")))
+        finally WatchedFileSystem.beforeOpen = _ => ()
+      }
+    }
+  }
+
+  test("rows of an ORC file are counted if the driver has room for the columns of its largest stripe") {
+    withDirectory { d =>
+      val path = d.resolve("t").toString
+      spark.range(0, 10, 1, 1).write.orc(path)
+      val plan     = spark.read.orc(path).queryExecution.analyzed
+      val leaf     = plan.collectFirst { case r: LogicalRelation => r }.get
+      val relation = leaf.relation match { case f: HadoopFsRelation => f; case other => fail(other.toString) }
+      // a file of eight gigabytes in a column
+      val rows                            = 1000L * 1000 * 1000
+      def possible(stripe: Long): Boolean = {
+        val column = ColumnFooter("id", rows, Some(0L), Kind.Number, None, rows * 8L)
+        val footer = FileFooter(rows, Map("id" -> column), stripe = Some(stripe))
+        val groups =
+          RowGroups(Vector((new FileStatus(rows * 8L, false, 1, 1L, 0L, new Path(path)), footer)), all = true)
+        val key = FileSampleCache.key(relation, groups, new ReaderSettings)
+        RowCount(relation, groups, key, leaf.output, LessThan(leaf.output.head, Literal(5L)), _ => true).get.isPossible
+      }
+      assert(possible(1000L * 1000) && !possible(rows / 10L))
+    }
+  }
+}
