@@ -81,7 +81,8 @@ test: ## the whole suite, Scala and Python beside each other, on the primary Spa
 	@echo "all tests passed on Spark $(PRIMARY)"
 
 # generated cases of the suites on the primary line; `make test-generated` and the other lines run more of them
-FEWER = DOVETAIL_TEST_QUERIES=60 DOVETAIL_TEST_CHAINS=40 DOVETAIL_GRAPHS=150 DOVETAIL_PLANS=300 DOVETAIL_TEST_PLACES=2
+FEWER = DOVETAIL_TEST_QUERIES=30 DOVETAIL_TEST_CHAINS=20 DOVETAIL_GRAPHS=150 DOVETAIL_PLANS=300 DOVETAIL_TEST_PLACES=4 \
+        DOVETAIL_TEST_PUBLISHED=12
 
 test-scala: | require ## kernel and Spark module on the primary Spark line
 	$(FEWER) ./sbt "all kernel$(SUFFIX)/test spark$(SUFFIX)/test"
@@ -104,7 +105,7 @@ PYTHON_LINES ?= $(OTHERS)
 
 test-generated: $(READY) $(ARCHIVE) ## all generated cases of the Scala suites, all TPC-DS answers
 	./sbt kernel$(SUFFIX)/test \
-	  "spark$(SUFFIX)/testOnly *DifferentialSuite *RunTimeOrderSuite *FunctionRegistrySuite"
+	  "spark$(SUFFIX)/testOnly *DifferentialSuite *RunTimeOrderSuite *FunctionRegistrySuite *PublishSuite"
 	DOVETAIL_ANSWERS_EVERY=1 .venv/$(PRIMARY)/$(PYTEST) tests/python/benchmarks/test_answers.py
 
 test-lines: .build/jars $(PYTHON_LINES:%=.venv/%/ready) ## rules, answers and Python on the other Spark lines

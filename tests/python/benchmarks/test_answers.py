@@ -1,6 +1,6 @@
 """TPC-DS queries at a small scale: Dovetail returns the same rows as plain Spark and DuckDB.
 
-`make test` runs every second query, `make test-generated` all of them (DOVETAIL_ANSWERS_EVERY). No table is analyzed,
+`make test` runs every fourth query, `make test-generated` all of them (DOVETAIL_ANSWERS_EVERY). No table is analyzed,
 as in most sessions; `python -m dovetail_bench.answers` also has analyzed tables and more data.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from benchmark_process import answers
 
-EVERY = int(os.environ.get("DOVETAIL_ANSWERS_EVERY", "2"))
+EVERY = int(os.environ.get("DOVETAIL_ANSWERS_EVERY", "4"))
 QUERIES = -(-103 // EVERY)
 MODE = "dovetail_bare"
 

@@ -14,7 +14,7 @@ from dovetail_bench.random_queries import duckdb_text
 from dovetail_bench.random_tables import seeded
 
 # Number of queries per dialect. The groupings dialect makes its joins like the shared dialect.
-QUERIES = {"groupings": 50, "spark": 30}
+QUERIES = {"groupings": 25, "spark": 15}
 
 
 def texts(count: int, dialect: str = "shared") -> list[str]:

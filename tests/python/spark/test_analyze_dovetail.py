@@ -95,7 +95,7 @@ def test_progress_goes_to_stderr(spark: SparkSession, tables: str, capsys: pytes
         ("star", {"columns": ["item_id"]}, NotAnalyzableError, "Call analyze per table"),
         ("star.item", {"noscan": True}, NotAnalyzableError, "mode='spark'"),
         ("parquet.`/nonexistent/dovetail`", {}, AnalyzeError, "nonexistent"),
-        (7, {}, NotAnalyzableError, "or a DataFrame, not int"),
+        (7, {}, NotAnalyzableError, "or a DataFrame of Spark, got int"),
     ],
 )
 def test_refusals(

@@ -363,7 +363,7 @@ class CollectSuite extends DovetailSuite {
   test("many small files: tasks merge their sketches, and the statistics are the same") {
     withDirectory { d =>
       val columns = (0 until 30).map(i => s"(id * ${i + 1}) % 500 AS c$i")
-      spark.range(0, 4000, 1, 800).selectExpr(columns: _*).write.parquet(d.resolve("many").toString)
+      spark.range(0, 4000, 1, 250).selectExpr(columns: _*).write.parquet(d.resolve("many").toString)
       spark.range(0, 4000, 1, 2).selectExpr(columns: _*).write.parquet(d.resolve("few").toString)
       withConf("spark.dovetail.store.path" -> d.resolve("store").toString) {
         def statistics(name: String): Seq[String] = {

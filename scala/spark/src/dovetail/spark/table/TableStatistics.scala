@@ -131,13 +131,15 @@ final case class GroupStatistics(columns: Vector[String], ndv: Double)
  * @param clusters empty for a uniform random sample; otherwise the sample consists of runs of rows that are adjacent in
  *                 the files, and these are the positions at which the runs begin
  * @param counts   exact counts of the columns of which all rows of the table were read, by name
+ * @param read     rows that were read for each row of the sample
  */
 final case class TableSample(
     schema: StructType,
     rows: SampledRows,
     of: Long,
     clusters: Vector[Int] = Vector.empty,
-    counts: Map[String, CountedColumn] = Map.empty
+    counts: Map[String, CountedColumn] = Map.empty,
+    read: Double = 1.0
 ) {
 
   /** Identifies the sample in caches of results, which must not keep its rows. */
@@ -148,8 +150,8 @@ final case class TableSample(
   private val joint = new ConcurrentHashMap[Vector[Int], java.lang.Double]
 
   /**
-   * Joint NDV of some columns of the table, without combinations that contain NULL, estimated from the sample; None if
-   * a type has no keys or the sample is empty. The result is kept.
+   * Joint NDV of some columns of the table, without combinations that contain NULL, estimated from the sample
+   * ([[DistinctInSample]], [[DistinctInPlaces]]); None if a type has no keys or the sample is empty. The result is kept.
    */
   def distinct(columns: Vector[Int]): Option[Double] = {
     val keys = columns.map(c => JoinKeys.forType(schema(c).dataType))
@@ -162,8 +164,14 @@ final case class TableSample(
           def key(row: InternalRow) = of.foldLeft(0L) { case (k, (c, toKey)) =>
             RelationSample.together(k, toKey(row.get(c, schema(c).dataType)))
           }
-          val found = rows.iterator.map(key).filter(_ != RelationSample.NullKey).toArray
-          DistinctInSample(found.iterator, this.of.toDouble * found.length / rows.length)
+          val all   = rows.iterator.map(key).toArray
+          val found = all.filter(_ != RelationSample.NullKey)
+          if (clusters.size > 1) {
+            val places = clusters.zip(clusters.drop(1) :+ rows.length).map { case (from, to) =>
+              all.slice(from, to).filter(_ != RelationSample.NullKey)
+            }
+            DistinctInPlaces(places, this.of.toDouble / rows.length, read)
+          } else DistinctInSample(found.iterator, this.of.toDouble * found.length / rows.length)
         }
       ))
   }
