@@ -22,7 +22,7 @@ ORDERS = {"best order": "best", "without history": "without", "with history": "l
 
 # Data sets of `constants`, and scales at which TPC-DS ran repeatedly.
 CONSTANTS = ("f1", "lahman")
-SCALES = (1,)
+SCALES = (1, 10)
 
 # Files of `setting_gains` about published statistics, with the suite and what is on.
 PUBLISHED = {

@@ -153,6 +153,33 @@ class FileSampleSuite extends DovetailSuite {
     }
   }
 
+  test("join keys behind casts and under new names are read: what a filter leaves of a table meets its frequent keys") {
+    withDirectory { d =>
+      // one of a hundred users is well known and has 150 posts; the others have one
+      spark.range(10000).selectExpr("id", "IF(id % 100 = 0, 10000, id % 90) AS fame")
+        .write.parquet(d.resolve("users").toString)
+      spark.range(25000).selectExpr(
+        "CAST(IF(id % 50 = 7, NULL, IF(id < 15000, id % 100 * 100, id % 10000)) AS DOUBLE) AS owner",
+        "id AS post"
+      ).write.parquet(d.resolve("posts").toString)
+      Seq("users", "posts").foreach(t => spark.read.parquet(d.resolve(t).toString).createOrReplaceTempView(s"known_$t"))
+      withTables("known_users", "known_posts") {
+        val queries = Seq(
+          "SELECT * FROM known_users u JOIN known_posts p ON u.id = p.owner WHERE u.fame > 9000",
+          "SELECT * FROM (SELECT id AS uid, fame FROM known_users) u JOIN known_posts p ON u.uid = p.owner " +
+            "WHERE u.fame > 9000",
+          "SELECT * FROM known_posts p RIGHT JOIN (SELECT id AS uid, fame + 0 AS f FROM known_users) u " +
+            "ON u.uid = p.owner WHERE u.f > 9000"
+        )
+        for (sql <- queries) withConf(Patient) {
+          val found = spark.sql(s"SELECT value FROM dovetail_estimate('$sql')").head().getDouble(0)
+          val truth = spark.sql(sql).count().toDouble
+          assert(found > truth / 1.5 && found < truth * 1.5, s"estimated $found instead of $truth: $sql")
+        }
+      }
+    }
+  }
+
   test("keys of two columns: how many there are together is taken from the rows") {
     withDirectory { d =>
       // 1,200 pairs of 400 and 300 values, although 120,000 would be possible; b has each pair once

@@ -3,7 +3,7 @@ package dovetail.kernel.size
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
-import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator, Relation}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, JoinPredicate, Member, Operator, Relation}
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationProfile, RelationSample, RowBytes, Source}
 import dovetail.kernel.RandomPlans
 
@@ -154,6 +154,83 @@ class OperatorSizesSuite extends AnyFunSuite {
       Vector(outer, anti)
     )
     assert(new CardinalityModel(graph).estimate(Array(0, 1, 2)).value >= 1000 * Assumptions.AntiJoinFloor)
+  }
+
+  /** A sample that is the whole table, with one key per row. */
+  private def whole(keys: Int => Long, rows: Int): RelationSample =
+    RelationSample(complete = true, rows, 1.0, Map(0 -> Array.tabulate(rows)(keys)), Set(0))
+
+  test("where both sides have samples, the partners of outer joins are counted with their frequencies") {
+    // half of the right rows have key 0, which one in ten left rows has: 100 * 50 pairs, and 50 more of other keys
+    val left  = whole(i => (i % 10).toLong, 1000)
+    val right = whole(i => if (i < 50) 0L else 100L + i, 100)
+    val size  = sizeOf(LeftOuter, column(10), column(51), samples = (Some(left), Some(right)))
+    assert(size.value == 100.0 * 50 + 900)
+    assert(sizeOf(LeftOuter, column(10), column(51)).value < 3000.0, "formulas alone know nothing of it")
+    val full = sizeOf(FullOuter, column(10), column(51), samples = (Some(left), Some(right)))
+    assert(full.value == 100.0 * 50 + 900 + 50)
+  }
+
+  test("no drawn row has a partner: some rows of the table may still have one, fewer than the sample would show") {
+    val all                        = whole(i => i.toLong, 1000)
+    val right                      = whole(i => 5000L + i, 100)
+    def kept(left: RelationSample) =
+      new CardinalityModel(oneJoin(Semi, Some(left), Some(right), rows = 1e6)).estimate(Array(0, 1)).value
+    assert(kept(all) == 1.0)
+    val some = kept(all.copy(complete = false, fraction = 0.001))
+    assert(some > 500.0 && some < 1000.0, some)
+  }
+
+  /** A left table of so many rows and a right table of 100, which have 100 and 60 keys. */
+  private def oneJoin(
+      kind: JoinKind,
+      left: Option[RelationSample],
+      right: Option[RelationSample],
+      rows: Double,
+      filters: Vector[JoinPredicate] = Vector.empty
+  ): JoinGraph = {
+    def of(i: Int, n: Double, sample: Option[RelationSample]) = Relation(
+      i,
+      s"R$i",
+      RelationProfile(Estimate.exactly(n, Source.Exact), Map.empty, n, Set.empty),
+      RowBytes.fixed(42.0),
+      broadcastable = false,
+      sample
+    )
+    val key = (Member(0, column(100), Set(0L), "l.k"), Member(1, column(60), Set(1L), "r.k"))
+    JoinGraph(
+      Vector(of(0, rows, left), of(1, 100.0, right)),
+      Vector.empty,
+      filters,
+      Vector(Operator(
+        0,
+        kind,
+        Vector(0),
+        Vector(1),
+        Vector(key),
+        Vector(0, 1),
+        1.0,
+        Vector(0, 1),
+        wideEquality = false,
+        "l.k = r.k"
+      ))
+    )
+  }
+
+  test("WHERE b.key IS NULL above a left outer join leaves the rows without a partner, as an anti join does") {
+    def rows(filtered: Boolean, sample: Boolean) = {
+      val samples = if (sample) (Some(whole(i => (i % 100).toLong, 1000)), Some(whole(i => (i % 97).toLong, 100)))
+      else (None, None)
+      val above  = if (filtered) Some(0) else None
+      val filter = JoinPredicate(0, Vector(1), Assumptions.LateFilter, None, "r.k IS NULL", partnerless = above)
+      new CardinalityModel(oneJoin(LeftOuter, samples._1, samples._2, 1000.0, Vector(filter))).estimate(Array(
+        0,
+        1
+      )).value
+    }
+    assert(math.abs(rows(filtered = true, sample = true) - 30.0) < 1e-6, "three of a hundred keys have no partner")
+    assert(rows(filtered = true, sample = false) == 400.0, "60 of 100 keys have one")
+    assert(rows(filtered = false, sample = false) > 1000.0 * Assumptions.LateFilter, "any other late filter")
   }
 
   test("a size is a function of the set: in any order, asked of a fresh model or not; and within its bounds") {
