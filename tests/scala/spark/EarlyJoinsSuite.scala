@@ -27,6 +27,15 @@ class EarlyJoinsSuite extends StarSuite {
     }
   }
 
+  test("a local sort above the subquery does not hide that the sort below it is lost") {
+    for (by <- Seq("v", "k2")) {
+      val flag     = "q.k1 IN (SELECT k FROM a WHERE k > 30) AS flag"
+      val sql      = s"SELECT q.v, $flag, q.k2 FROM ($joined ORDER BY v, k2) q SORT BY $by"
+      val expected = dovetail(on = false)(inOrder(sql))
+      assert(dovetail(on = true)(inOrder(sql)) == expected, sql)
+    }
+  }
+
   test("a sort above the subquery, or in a filter's query, does not keep a group from being reordered") {
     assert(reordered(s"SELECT v, k1 IN (SELECT k FROM a WHERE w = 1) FROM ($joined) ORDER BY v"))
     val filtered = s"SELECT v, k1, k2 FROM ($joined ORDER BY v DESC, k1, k2) WHERE k1 IN (SELECT k FROM a WHERE k > 30)"
@@ -38,7 +47,7 @@ class EarlyJoinsSuite extends StarSuite {
   test("a filter over constant rows that may fail is not computed while the query is planned") {
     withConf("spark.sql.ansi.enabled" -> "true") {
       def sql(filter: String) =
-        s"SELECT t.a FROM VALUES (1, 0), (2, 1) AS t(a, b) WHERE $filter AND t.a IN (SELECT k FROM a WHERE k > 100000) " +
+        s"SELECT t.a FROM VALUES (1, 0), (2, 1) AS t(a, b) WHERE $filter AND t.a IN (SELECT k FROM a WHERE k > 99999) " +
           s"UNION ALL SELECT v FROM ($joined)"
       // planned only: when it runs, it depends on the stage that is ready first whether adaptive execution computes it
       dovetail(on = false)(optimized(sql("t.a / t.b > 0")))

@@ -181,6 +181,17 @@ class OperatorSizesSuite extends AnyFunSuite {
     assert(some > 500.0 && some < 1000.0, some)
   }
 
+  test("a predicate that could not be run on the right side's sample removes partners, too") {
+    // the sample keeps all 1,000 keys, and the relation is estimated at 100 rows
+    val all = whole(i => i.toLong, 1000)
+    assert(math.abs(sizeOf(Semi, column(1000), column(1000), samples = (Some(all), Some(all))).value - 100.0) < 1.0)
+    assert(math.abs(sizeOf(Anti, column(1000), column(1000), samples = (Some(all), Some(all))).value - 900.0) < 1.0)
+    // of ten rows with one key, some are likely to stay
+    val often = whole(i => (i / 10).toLong, 1000)
+    val kept  = sizeOf(Semi, column(100), column(100), samples = (Some(often), Some(often))).value
+    assert(math.abs(kept - 1000.0 * (1.0 - math.pow(0.9, 10))) < 1.0, kept)
+  }
+
   /** A left table of so many rows and a right table of 100, which have 100 and 60 keys. */
   private def oneJoin(
       kind: JoinKind,

@@ -22,8 +22,8 @@ import dovetail.kernel.size.SampleJoins._
  * never drawn have no rows. A key of a dimension that was drawn is known, whether predicates keep it or not; the other
  * keys get the average of those that are asked for ([[KeyMessage]]).
  *
- * A count on partial samples to which few rows have contributed is mixed with an estimate by formulas: if none of 20,000
- * drawn rows has partners, a thousand of twenty million may have some ([[Sampling.partnersOfRandom]]).
+ * A count on partial samples to which few rows have contributed is mixed with an estimate by formulas: if none of
+ * 20,000 drawn rows has partners, a thousand of twenty million may have some ([[Sampling.partnersOfRandom]]).
  *
  * Rows that were read in a few places are no random sample: the rows of one key may all lie in one place. So such a
  * relation never sends a message. It is the root of a count in which all others are drawn at random or complete, and
@@ -85,11 +85,13 @@ final class SampleJoins(graph: JoinGraph) {
    * @param formula estimate of a set by formulas
    */
   def rowsOf(piece: RelSet, formula: RelSet => Double): Double = clustered.find(piece.contains) match {
-    case Some(root) =>
-      mixed.getOrElseUpdate(piece.bits, mixed(piece, root, formula))
-    case None if isComplete(piece) || evidenceOf(piece) >= Enough => rowsOf(piece)
-    case None                                                     =>
-      mixed.getOrElseUpdate(piece.bits, mixedByEvidence(piece, formula))
+    case Some(root)                => mixed.getOrElseUpdate(piece.bits, mixedByPlaces(piece, root, formula))
+    case None if isComplete(piece) => rowsOf(piece)
+    case None                      =>
+      // the count first: it notes how many rows have contributed
+      val counted = rowsOf(piece)
+      if (evidenceOf(piece) >= Enough) counted
+      else mixed.getOrElseUpdate(piece.bits, mixedByEvidence(piece, formula))
   }
 
   private def isComplete(set: RelSet): Boolean = set.toVector.forall(samples(_).complete)
@@ -103,7 +105,7 @@ final class SampleJoins(graph: JoinGraph) {
   }
 
   /** The count of a piece whose root has rows of few places, mixed with an estimate by formulas. */
-  private def mixed(piece: RelSet, root: Int, formula: RelSet => Double): Double = {
+  private def mixedByPlaces(piece: RelSet, root: Int, formula: RelSet => Double): Double = {
     val n               = math.max(rows(root), 1.0)
     val (counted, vary) = (rowsOf(piece) / n, variationOf(piece, root))
     n * Sampling.partners(counted, vary, samples(root).filledPlaces, composed(piece, root, formula) / n)
@@ -150,13 +152,11 @@ final class SampleJoins(graph: JoinGraph) {
    * Number of equally frequent rows of a set's root that have partners and tell as much as those that were drawn (Kish
    * 1965). In a large set, the relations next to the root decide.
    */
-  private def evidenceOf(set: RelSet): Double = evidences.getOrElseUpdate(
-    set.bits,
-    certainty.getOrCount(set.bits) {
-      val root = SampleTree.rootOf(set.toVector, samples)
-      evidence(weightsOf(arranged(near(set, root))))
-    }
-  )
+  private def evidenceOf(set: RelSet): Double = {
+    val close =
+      if (set.size <= largest) set else near(set, SampleTree.rootOf(set.toVector, samples))
+    evidences.getOrElseUpdate(close.bits, certainty.getOrCount(close.bits)(evidence(weightsOf(arranged(close)))))
+  }
 
   private def evidence(weights: Vector[Array[Double]]): Double = weights.map { w =>
     val (all, squares) = (total(w), MessagePassing.squares(w))
@@ -237,14 +237,25 @@ final class SampleJoins(graph: JoinGraph) {
         messages.undrawn(node, there),
         messages.beyond(node, there)
       ))
-    var (i, n) = (0, 0.0)
+    val stays                   = stayShare(right)
+    def some(rows: Int): Double = if (stays >= 1.0) 1.0 else -math.expm1(rows * math.log1p(-stays))
+    var (i, n)                  = (0, 0.0)
     while (i < asked.groups.length) {
       val group = asked.groups(i)
-      if (group >= 0 && there.kept.sizes(group) > 0) n += 1.0
-      else if (group != KeyGroups.Null && hidden.isDefined) n += hidden.get.chance(group)
+      if (group >= 0 && there.kept.sizes(group) > 0) n += some(there.kept.sizes(group))
+      else if (group != KeyGroups.Null && hidden.isDefined) n += hidden.get.chance(group) * stays
       i += 1
     }
     n / samples(left).rows
+  }
+
+  /**
+   * Share of the kept rows of a sample that stay if predicates that could not be run on it are applied, such as a
+   * comparison with a subquery: the estimated rows of the relation know these.
+   */
+  private def stayShare(relation: Int): Double = {
+    val share = rows(relation) / math.max(messages.sampledRows(relation), 1.0)
+    if (share >= NearlyAll) 1.0 else math.max(share, Double.MinPositiveValue)
   }
 
   /**
@@ -338,6 +349,12 @@ private[size] object SampleJoins {
 
   /** Rows with partners that make formulas irrelevant: a count of so many is off by a fifth at most, 19 times of 20. */
   val Enough = 100.0
+
+  /**
+   * Share of a sample's rows from which on a smaller estimate of the relation means no further predicate: both differ a
+   * little anyway, because the formulas count as some rows beside the sample.
+   */
+  val NearlyAll = 0.8
 
   /** Maximum number of rows visited for the sizes of one join group: some 50 milliseconds. */
   val MaxVisits = 1.5e7

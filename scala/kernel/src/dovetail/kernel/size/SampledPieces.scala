@@ -33,7 +33,7 @@ final private[size] class SampledPieces(
     covered.toVector.filter(samples(_).clustered).sortBy(r => (-graph.relations(r).profile.baseRows, r))
 
   /**
-   * Smaller pieces that a piece with this clustered relation is composed of: the relation with each part of the others
+   * Smaller pieces that a piece with this relation is composed of: the relation with each part of the others
    * that hang together without it, or the piece without one relation if they all do. None for a piece of two.
    */
   def parts(piece: RelSet, root: Int): Vector[RelSet] = {

@@ -32,17 +32,25 @@ object EarlyJoins {
     if (!before.containsPattern(SORT)) None
     else {
       val lost = sorts(EliminateSorts(before)).diff(sorts(EliminateSorts(prepared)))
-      lost.headOption.map(order =>
-        s"Spark would remove the sort by ${order.map(text).mkString(", ")} below the join of a subquery"
-      )
+      lost.headOption.map { case (by, _) =>
+        s"Spark would remove the sort by ${by.map(text).mkString(", ")} below the join of a subquery"
+      }
     }
 
-  private def text(by: SortOrder): String = by.child match {
-    case a: Attribute => a.name
-    case other        => ExpressionText(other)
+  private def text(by: Expression): String = by match {
+    case SortOrder(column, _, _, _) => text(column)
+    case a: Attribute               => a.name
+    case other                      => ExpressionText(other)
   }
 
-  private def sorts(plan: LogicalPlan): Seq[Seq[SortOrder]] = plan.collect { case s: Sort => s.order }
+  /**
+   * What sorts rows, and whether among all partitions. Spark 3.5 makes a range partitioning of a sort whose order
+   * another one above it changes.
+   */
+  private def sorts(plan: LogicalPlan): Seq[(Seq[Expression], Boolean)] = plan.collect {
+    case s: Sort                    => (s.order, s.global)
+    case r: RepartitionByExpression => (r.partitionExpressions, true)
+  }
 
   private def computedFilter(prepared: LogicalPlan): Option[String] = prepared.collectFirst {
     case Filter(condition, input) if isConstant(input) && isEvaluable(condition) && !Movable(condition) =>

@@ -121,9 +121,9 @@ object TotalExpression {
  * ([[TotalExpression]]). Under ANSI semantics, `a.x / b.y > 2` and `CAST(a.name AS INT) = b.id` fail for some rows, and
  * the written order may be what removes such rows first. Unknown expressions are not moved: user functions, Python
  * functions (still inside the expression here, because Spark extracts them only after our rule), correlated subqueries,
- * and new functions of Spark. Nor is a subquery that may fail, because it may have several rows or an expression in it may
- * throw ([[FailingPlan]]): it fails when its operator starts, and an operator higher up may never start, because a join
- * below it has no row.
+ * and new functions of Spark. Nor is a subquery that may fail, because it may have several rows or an expression in it
+ * may throw ([[FailingPlan]]): it fails when its operator starts, and an operator higher up may never start, because a
+ * join below it has no row.
  */
 object Movable {
   def apply(e: Expression): Boolean =

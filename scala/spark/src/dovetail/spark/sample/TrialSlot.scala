@@ -39,10 +39,13 @@ private[sample] object TrialSlot {
   final private class Run {
     private val thread = new AtomicReference[Thread]
 
+    // the planner may have left, because its query was cancelled, before the trial got the slot
+    @volatile private var left = false
+
     def apply[A](trial: => A): A = {
       val mine = Thread.currentThread
       thread.set(mine)
-      try trial
+      try { if (left) throw TimeIsUp; trial }
       finally {
         // whoever takes the thread away counts the trial as abandoned
         if (!thread.compareAndSet(mine, null)) abandoned.decrementAndGet()
@@ -52,6 +55,7 @@ private[sample] object TrialSlot {
 
     /** Nobody waits for the trial any longer; it may have ended. */
     def leave(): Unit = {
+      left = true
       val running = thread.getAndSet(null)
       if (running != null) { abandoned.incrementAndGet(); running.setPriority(Thread.MIN_PRIORITY) }
     }

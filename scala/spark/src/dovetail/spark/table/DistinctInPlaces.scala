@@ -4,8 +4,8 @@ import dovetail.kernel.profile.DistinctInSample
 
 /**
  * Number of distinct values of a table from rows that were read in a few places of its files. The estimator for random
- * samples ([[DistinctInSample]]) holds unless each place has its own values, as in files that are sorted by them: there,
- * it sees most values many times and takes them for all there are.
+ * samples ([[DistinctInSample]]) holds unless each place has its own values, as in files that are sorted by them:
+ * there, it sees most values many times and takes them for all there are.
  */
 private[table] object DistinctInPlaces {
 
@@ -33,8 +33,8 @@ private[table] object DistinctInPlaces {
   private val HardlyAny = 0.1
 
   /**
-   * Number of distinct values per place from which on the values of a place are assumed not to occur in the rows between
-   * the places.
+   * Number of distinct values per place from which on the values of a place are assumed not to occur in the rows
+   * between the places.
    */
   private val LocalValues = 10.0
 }

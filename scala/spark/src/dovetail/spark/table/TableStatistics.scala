@@ -151,7 +151,8 @@ final case class TableSample(
 
   /**
    * Joint NDV of some columns of the table, without combinations that contain NULL, estimated from the sample
-   * ([[DistinctInSample]], [[DistinctInPlaces]]); None if a type has no keys or the sample is empty. The result is kept.
+   * ([[DistinctInSample]], [[DistinctInPlaces]]); None if a type has no keys or the sample is empty. The result is
+   * kept.
    */
   def distinct(columns: Vector[Int]): Option[Double] = {
     val keys = columns.map(c => JoinKeys.forType(schema(c).dataType))
