@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Operator, RelSet}
 import dovetail.kernel.profile.{Estimate, RelationSample, Sampling, SetCounts}
-import dovetail.kernel.size.MessagePassing.total
+import dovetail.kernel.size.MessagePassing.{squares, total}
 import dovetail.kernel.size.SampleJoins._
 
 /**
@@ -127,8 +127,8 @@ final class SampleJoins(graph: JoinGraph) {
   }
 
   /** The set, or its root and the relations that join with it if the set is too large to be counted as a whole. */
-  private def near(set: RelSet, root: Int): RelSet =
-    if (set.size <= largest) set else limited(joined(root) & set) | RelSet.single(root)
+  private def near(set: RelSet, root: => Int): RelSet =
+    if (set.size <= largest) set else { val r = root; limited(joined(r) & set) | RelSet.single(r) }
 
   /** Rows of the equality join of these relations as counted. All of them must be covered. */
   private[size] def rowsOf(set: RelSet): Double =
@@ -153,14 +153,13 @@ final class SampleJoins(graph: JoinGraph) {
    * 1965). In a large set, the relations next to the root decide.
    */
   private def evidenceOf(set: RelSet): Double = {
-    val close =
-      if (set.size <= largest) set else near(set, SampleTree.rootOf(set.toVector, samples))
+    val close = near(set, SampleTree.rootOf(set.toVector, samples))
     evidences.getOrElseUpdate(close.bits, certainty.getOrCount(close.bits)(evidence(weightsOf(arranged(close)))))
   }
 
   private def evidence(weights: Vector[Array[Double]]): Double = weights.map { w =>
-    val (all, squares) = (total(w), MessagePassing.squares(w))
-    if (squares.isInfinite) Enough else if (squares > 0.0) all / squares * all else 0.0
+    val (all, squared) = (total(w), squares(w))
+    if (squared.isInfinite) Enough else if (squared > 0.0) all / squared * all else 0.0
   }.min
 
   /** Rows that the equalities of a join tree of the set leave: no fewer than those of the join. */
@@ -314,25 +313,24 @@ final class SampleJoins(graph: JoinGraph) {
   }
 
   private def metOnSamples(tree: SampleTree, left: Int, right: Int, of: Int, domain: Double): Double = {
-    val (weights, others)         = (weighted(tree.rooted(left)), weighted(tree.rooted(right)))
-    val keys                      = groupsOf(right, Vector(of))
-    val (partner, sums)           = (keys.find(samples(left)), new Array[Double](keys.numbers))
-    var (i, met, squares, theirs) = (0, 0.0, 0.0, 0.0)
+    val (weights, others) = (weighted(tree.rooted(left)), weighted(tree.rooted(right)))
+    val keys              = groupsOf(right, Vector(of))
+    val (partner, sums)   = (keys.find(samples(left)), new Array[Double](keys.numbers))
+    var (i, met)          = (0, 0.0)
     while (i < others.length) {
       val g = keys.ofRow(i)
       if (g >= 0) sums(g) += others(i)
-      theirs += others(i) * others(i)
       i += 1
     }
     i = 0
     while (i < weights.length) {
       if (partner(i) >= 0) met += weights(i) * sums(partner(i))
-      squares += weights(i) * weights(i)
       i += 1
     }
     // pairs of rows of equal weight that give as much information (Kish 1965), and the share of them that met
-    val all   = total(weights) * total(others)
-    val pairs = if (squares * theirs > 0.0) all / squares * (all / theirs) else 0.0
+    val all            = total(weights) * total(others)
+    val (mine, theirs) = (squares(weights), squares(others))
+    val pairs          = if (mine * theirs > 0.0) all / mine * (all / theirs) else 0.0
     if (pairs > 0.0) (pairs * (met / all) + 1.0) / (pairs + domain) else 1.0 / domain
   }
 

@@ -165,14 +165,15 @@ final case class TableSample(
           def key(row: InternalRow) = of.foldLeft(0L) { case (k, (c, toKey)) =>
             RelationSample.together(k, toKey(row.get(c, schema(c).dataType)))
           }
-          val all   = rows.iterator.map(key).toArray
-          val found = all.filter(_ != RelationSample.NullKey)
+          val all                       = rows.iterator.map(key).toArray
+          def found(from: Int, to: Int) = all.slice(from, to).filter(_ != RelationSample.NullKey)
           if (clusters.size > 1) {
-            val places = clusters.zip(clusters.drop(1) :+ rows.length).map { case (from, to) =>
-              all.slice(from, to).filter(_ != RelationSample.NullKey)
-            }
+            val places = clusters.zip(clusters.drop(1) :+ rows.length).map { case (from, to) => found(from, to) }
             DistinctInPlaces(places, this.of.toDouble / rows.length, read)
-          } else DistinctInSample(found.iterator, this.of.toDouble * found.length / rows.length)
+          } else {
+            val some = found(0, rows.length)
+            DistinctInSample(some.iterator, this.of.toDouble * some.length / rows.length)
+          }
         }
       ))
   }
