@@ -24,15 +24,17 @@ class OperatorSizesSuite extends AnyFunSuite {
     def cautious: Double = model.sizeOf(Array(0, 1), 2).cautious
   }
 
-  /** Joins a left relation of 1000 rows and a right relation of 100 rows by one key. */
-  private def sizeOf(
+  /** The graph of a join of a left relation and a right relation of 100 rows by one key. */
+  private def oneJoin(
       kind: JoinKind,
       left: ColumnProfile,
       right: ColumnProfile,
+      samples: (Option[RelationSample], Option[RelationSample]),
+      rows: Double = 1000.0,
       selectivity: Double = 1.0,
       keys: Set[Set[Long]] = Set.empty,
-      samples: (Option[RelationSample], Option[RelationSample]) = (None, None)
-  ): Sizes = {
+      filters: Vector[JoinPredicate] = Vector.empty
+  ): JoinGraph = {
     def relation(i: Int, rows: Double, unique: Set[Set[Long]], sample: Option[RelationSample]) =
       Relation(
         i,
@@ -42,11 +44,11 @@ class OperatorSizesSuite extends AnyFunSuite {
         broadcastable = false,
         sample
       )
-    val key   = (Member(0, left, Set(0L), "l.k"), Member(1, right, Set(1L), "r.k"))
-    val graph = JoinGraph(
-      Vector(relation(0, 1000.0, Set.empty, samples._1), relation(1, 100.0, keys, samples._2)),
+    val key = (Member(0, left, Set(0L), "l.k"), Member(1, right, Set(1L), "r.k"))
+    JoinGraph(
+      Vector(relation(0, rows, Set.empty, samples._1), relation(1, 100.0, keys, samples._2)),
       Vector.empty,
-      Vector.empty,
+      filters,
       Vector(Operator(
         0,
         kind,
@@ -60,7 +62,18 @@ class OperatorSizesSuite extends AnyFunSuite {
         "l.k = r.k"
       ))
     )
-    new Sizes(new CardinalityModel(graph))
+  }
+
+  /** Joins a left relation of 1000 rows and a right relation of 100 rows by one key. */
+  private def sizeOf(
+      kind: JoinKind,
+      left: ColumnProfile,
+      right: ColumnProfile,
+      selectivity: Double = 1.0,
+      keys: Set[Set[Long]] = Set.empty,
+      samples: (Option[RelationSample], Option[RelationSample]) = (None, None)
+  ): Sizes = {
+    new Sizes(new CardinalityModel(oneJoin(kind, left, right, samples, selectivity = selectivity, keys = keys)))
   }
 
   test("the formulas") {
@@ -175,7 +188,13 @@ class OperatorSizesSuite extends AnyFunSuite {
     val all                        = whole(i => i.toLong, 1000)
     val right                      = whole(i => 5000L + i, 100)
     def kept(left: RelationSample) =
-      new CardinalityModel(oneJoin(Semi, Some(left), Some(right), rows = 1e6)).estimate(Array(0, 1)).value
+      new CardinalityModel(oneJoin(
+        Semi,
+        column(100),
+        column(60),
+        (Some(left), Some(right)),
+        rows = 1e6
+      )).estimate(Array(0, 1)).value
     assert(kept(all) == 1.0)
     val some = kept(all.copy(complete = false, fraction = 0.001))
     assert(some > 500.0 && some < 1000.0, some)
@@ -192,49 +211,19 @@ class OperatorSizesSuite extends AnyFunSuite {
     assert(math.abs(kept - 1000.0 * (1.0 - math.pow(0.9, 10))) < 1.0, kept)
   }
 
-  /** A left table of so many rows and a right table of 100, which have 100 and 60 keys. */
-  private def oneJoin(
-      kind: JoinKind,
-      left: Option[RelationSample],
-      right: Option[RelationSample],
-      rows: Double,
-      filters: Vector[JoinPredicate] = Vector.empty
-  ): JoinGraph = {
-    def of(i: Int, n: Double, sample: Option[RelationSample]) = Relation(
-      i,
-      s"R$i",
-      RelationProfile(Estimate.exactly(n, Source.Exact), Map.empty, n, Set.empty),
-      RowBytes.fixed(42.0),
-      broadcastable = false,
-      sample
-    )
-    val key = (Member(0, column(100), Set(0L), "l.k"), Member(1, column(60), Set(1L), "r.k"))
-    JoinGraph(
-      Vector(of(0, rows, left), of(1, 100.0, right)),
-      Vector.empty,
-      filters,
-      Vector(Operator(
-        0,
-        kind,
-        Vector(0),
-        Vector(1),
-        Vector(key),
-        Vector(0, 1),
-        1.0,
-        Vector(0, 1),
-        wideEquality = false,
-        "l.k = r.k"
-      ))
-    )
-  }
-
   test("WHERE b.key IS NULL above a left outer join leaves the rows without a partner, as an anti join does") {
     def rows(filtered: Boolean, sample: Boolean) = {
       val samples = if (sample) (Some(whole(i => (i % 100).toLong, 1000)), Some(whole(i => (i % 97).toLong, 100)))
       else (None, None)
       val above  = if (filtered) Some(0) else None
       val filter = JoinPredicate(0, Vector(1), Assumptions.LateFilter, None, "r.k IS NULL", partnerless = above)
-      new CardinalityModel(oneJoin(LeftOuter, samples._1, samples._2, 1000.0, Vector(filter))).estimate(Array(
+      new CardinalityModel(oneJoin(
+        LeftOuter,
+        column(100),
+        column(60),
+        samples,
+        filters = Vector(filter)
+      )).estimate(Array(
         0,
         1
       )).value
