@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.{DataFrame, Observation}
+import org.apache.spark.sql.{DataFrame, Encoders, Observation}
 
 /**
  * Operators whose results depend on the place of their input rows keep the joins below them as written: files, row
@@ -120,6 +120,22 @@ class RowPlacesSuite extends StarSuite {
         sql <- Seq(s"SELECT 100 / (v - 3) FROM ($joined) LIMIT 5", s"SELECT v FROM ($joined) WHERE 9 DIV v > 1 LIMIT 5")
       )
         assert(!reordered(sql) && reasons(sql).exists(_.contains(why)), s"$sql: ${reasons(sql)}")
+      // operators that pass on one row after the other: coalesce, observe, functions on objects
+      val divided = spark.sql(s"SELECT 100 / (v - 3) AS n FROM ($joined)")
+      val objects = spark.sql(s"SELECT CAST(v AS BIGINT) AS n FROM ($joined)").as(Encoders.scalaLong)
+      for (
+        frame <- Seq(
+          spark.sql(s"SELECT /*+ COALESCE(1) */ 100 / (v - 3) FROM ($joined) LIMIT 5"),
+          divided.coalesce(1).limit(5),
+          divided.observe(Observation("rows below a limit"), count(lit(1))).limit(5),
+          divided.sortWithinPartitions("n").limit(5),
+          objects.map((n: Long) => 100 / (n - 3))(Encoders.scalaLong).toDF("n").limit(5),
+          objects.filter((n: Long) => 100 / (n - 3) > 1).toDF("n").limit(5)
+        )
+      ) {
+        val told = Trace.collecting(frame.queryExecution.optimizedPlan)._2.groups.map(_.reason)
+        assert(told.exists(_.contains(why)), s"$told: ${frame.queryExecution.optimizedPlan}")
+      }
       // a sort, a grouping and expressions that cannot fail
       for (
         sql <- Seq(

@@ -50,6 +50,15 @@ class SemiJoinReductionSuite extends DovetailSuite with SuiteTables {
     sameAnswer(sql, reorders = false)
   }
 
+  test("rows that are sorted before they are grouped stay sorted: Spark drops a sort below a join") {
+    def sorted(functions: String, by: String) =
+      s"SELECT p.item, g.* EXCEPT (g.item) FROM part p JOIN (SELECT item, $functions FROM (SELECT * FROM sale " +
+        s"DISTRIBUTE BY item $by) GROUP BY item) g ON g.item = p.item WHERE p.brand = 3"
+    reduces(sorted("sum(qty) AS n", ""))
+    Seq("first(id) AS f", "last(id) AS l, sum(qty) AS n", "slice(collect_list(id), 1, 3) AS ids")
+      .foreach(f => leaves(sorted(f, "SORT BY item, id DESC")))
+  }
+
   test("a correlated subquery is computed for the keys of the table that it is correlated with, and explain says so") {
     reduces(correlated)
     val reasons = withoutIdempotenceCheck(traced(correlated)._2.groups.map(_.reason))

@@ -29,6 +29,9 @@ final class NeededRows(plan: LogicalPlan) {
       )
     }
 
+  /** Whether the query needs all rows of a sub-plan. */
+  def all(top: LogicalPlan): Boolean = !needed.containsKey(top)
+
   private def visit(plan: LogicalPlan, above: Option[Long]): Unit = {
     above.foreach(needed.put(plan, _))
     val rows = NeededRows.limit(plan).map(n => above.fold(n)(math.min(_, n)))
@@ -45,7 +48,9 @@ private object NeededRows {
 
   /** Whether the operator produces rows as soon as it has read some. A filter may need more rows than it produces. */
   private def streams(plan: LogicalPlan): Boolean = plan match {
+    case r: Repartition                                                                         => !r.shuffle
     case _: Project | _: Filter | _: SubqueryAlias | _: Union | _: Generate | _: CollectMetrics => true
+    case _: DeserializeToObject | _: MapElements | _: TypedFilter | _: SerializeFromObject      => true
     case _                                                                                      => false
   }
 }

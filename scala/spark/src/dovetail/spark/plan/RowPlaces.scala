@@ -38,10 +38,23 @@ object RowPlaces {
   /** Whether an expression that may throw is only evaluated on the rows that a LIMIT asks for. */
   private def stopsAtRows(limit: LogicalPlan): Boolean = limit.children.exists(streamed)
 
-  private def streamed(plan: LogicalPlan): Boolean = plan match {
-    case _: Project | _: Filter | _: SubqueryAlias | _: Union | _: Generate | _: Join | _: LeafNode | _: LocalLimit =>
-      plan.expressions.exists(FailingPlan.throwsOnRows) || plan.children.exists(streamed)
+  private def streamed(plan: LogicalPlan): Boolean = !readsAll(plan) &&
+    (plan.expressions.exists(FailingPlan.throwsOnRows) || runsProgram(plan) || plan.children.exists(streamed))
+
+  /** Whether the operator reads all rows before it returns the first one. Any other one may return it earlier. */
+  private def readsAll(plan: LogicalPlan): Boolean = plan match {
+    case r: Repartition => r.shuffle
+    case s: Sort        => s.global
+    case _: Aggregate | _: Distinct | _: Deduplicate | _: Window | _: RepartitionByExpression |
+        _: RebalancePartitions =>
+      true
     case _ => false
+  }
+
+  /** Whether the operator runs a function of the user that is none of its expressions. */
+  private def runsProgram(plan: LogicalPlan): Boolean = plan match {
+    case _: MapElements | _: MapPartitions | _: TypedFilter => true
+    case _                                                  => false
   }
 
   private def told(e: Expression): String =

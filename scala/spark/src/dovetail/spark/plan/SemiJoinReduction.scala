@@ -81,7 +81,7 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
         for {
           (aggregate, key) <- grouping(leaves(leaf), column)
           table = leaves(other)
-          if leaves(leaf).deterministic
+          if leaves(leaf).deterministic && !isSorted(aggregate)
           if table.outputSet.contains(partner) && RereadInput(table) && !reducedBefore(aggregate, key, table)
           profile = statistics(table)
           columns = table.output.map(_.exprId.id)
@@ -104,6 +104,9 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
         }
       case _ => None
     }
+
+  /** Whether rows are sorted before they are grouped, for functions like `first`: Spark drops sorts below a join. */
+  private def isSorted(aggregate: Aggregate): Boolean = aggregate.child.exists(_.isInstanceOf[Sort])
 
   private def reducedBefore(aggregate: Aggregate, key: Attribute, table: LogicalPlan): Boolean =
     aggregate.child.exists {
