@@ -25,7 +25,11 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
   }
 
   private def forced[A](body: => A): A =
-    withConf(DovetailConf.ReducersAlways.key -> "true", "spark.sql.autoBroadcastJoinThreshold" -> "100")(body)
+    withConf(
+      DovetailConf.ReducersAlways.key        -> "true",
+      DovetailConf.ReducersRanges.key        -> "false",
+      "spark.sql.autoBroadcastJoinThreshold" -> "100"
+    )(body)
 
   /** Tables that have a Bloom filter, with the column that the filter tests. */
   private def filters(sql: String): Seq[String] = optimized(sql).collect { case f: Filter =>

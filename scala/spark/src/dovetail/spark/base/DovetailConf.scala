@@ -131,10 +131,18 @@ object DovetailConf {
       "partner before these are exchanged and sorted."
   )
 
+  val ReducersRanges: Setting[Boolean] = boolean(
+    "spark.dovetail.reducers.ranges",
+    true,
+    "Whether a scan of Parquet files may be filtered by the smallest and the largest key of an input that it is joined " +
+      "with, if the scan then skips enough row groups to save twice what this costs. From Spark 4.0 on."
+  )
+
   val ReducersAlways: Setting[Boolean] = boolean(
     "spark.dovetail.reducers.always",
     false,
-    "For tests: whether Bloom filters are added to inputs wherever this is legal, regardless of their cost."
+    "For tests: whether Bloom filters and key ranges are added to inputs wherever this is legal, regardless of their " +
+      "cost."
   )
 
   val MoveAll: Setting[Boolean] = boolean(
@@ -312,6 +320,7 @@ object DovetailConf {
     MinGain,
     SemiJoins,
     Reducers,
+    ReducersRanges,
     ReducersAlways,
     MoveAll,
     EarlyGrouping,

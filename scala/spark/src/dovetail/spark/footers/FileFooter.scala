@@ -62,6 +62,8 @@ final case class RowGroup(start: Long, bytes: Long, rows: Long, parts: Option[Lo
  * @param atMost  most distinct values that the compressed bytes can hold, if this is known
  * @param chunks  some of the row groups, with what they reveal about distinct values
  * @param groups  number of row groups that have values of the column
+ * @param parts   ends of some of these row groups, spread evenly over the file; empty if there is one row group, or if
+ *                they are not known
  */
 final case class ColumnFooter(
     name: String,
@@ -73,12 +75,19 @@ final case class ColumnFooter(
     lengths: Option[Lengths] = None,
     atMost: Option[Double] = None,
     chunks: Vector[Chunk] = Vector.empty,
-    groups: Int = 0
+    groups: Int = 0,
+    parts: Vector[Numbers] = Vector.empty
 ) {
+
+  /** Share of the row groups with values between two numbers; None if their ends are not known. */
+  def between(low: Double, high: Double): Option[Double] = {
+    val known = if (parts.nonEmpty) parts else ends.toVector.collect { case n: Numbers => n }
+    if (known.isEmpty) None else Some(known.count(n => n.low <= high && n.high >= low).toDouble / known.size)
+  }
 
   /** Approximate bytes of memory. */
   def memory: Long =
-    ColumnFooter.OwnBytes + name.length + ends.fold(0L)(_.memory) +
+    ColumnFooter.OwnBytes + name.length + ends.fold(0L)(_.memory) + Ends.OfNumbers * parts.size +
       chunks.iterator.map(c => ColumnFooter.PerChunk + c.ends.fold(0L)(_.memory)).sum
 }
 

@@ -40,6 +40,12 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
   /** Row groups that have the rows of the leaf, if they are known. */
   def rowGroups(leaf: LeafNode): Option[RowGroups] = Option(listed.get(leaf)).flatten.flatMap(_.rowGroups)
 
+  /** Share of a leaf's rows in row groups that may have values of a column between two numbers, if it is known. */
+  def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] = {
+    if (!listed.containsKey(leaf)) readAhead(Seq(leaf), AttributeSet.empty)
+    Option(listed.get(leaf)).flatten.flatMap(_.between(column, low, high))
+  }
+
   /**
    * Runs other reads of files in the time that is left.
    *

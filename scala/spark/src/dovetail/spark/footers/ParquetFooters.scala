@@ -109,9 +109,19 @@ object ParquetFooters extends FooterFormat {
       lengths,
       atMost(chunks),
       looked.flatMap(c => evidence(c, tried).map(Chunk(values(c).toDouble, ends(c), _))),
-      filled.size
+      filled.size,
+      parts(filled)
     )
   }
+
+  /** Ends of some of the row groups of a column of numbers. */
+  private def parts(filled: Vector[ColumnChunkMetaData]): Vector[Numbers] =
+    if (filled.size < 2) Vector.empty
+    else {
+      val some = Spread(filled.size).take(GroupsCompared).map(i => ends(filled(i))).toVector
+      if (some.forall(_.exists(_.isInstanceOf[Numbers]))) some.flatten.collect { case n: Numbers => n }
+      else Vector.empty
+    }
 
   private def ofText(c: ColumnChunkMetaData): Boolean =
     c.getPrimitiveType.getPrimitiveTypeName == BINARY || c.getPrimitiveType.getPrimitiveTypeName == FIXED_LEN_BYTE_ARRAY
@@ -313,6 +323,12 @@ object ParquetFooters extends FooterFormat {
 
   /** The same for strings, whose bounds hold only if all row groups are read. */
   private val TextGroupsSampled = 16
+
+  /**
+   * Number of row groups of one file whose ends are kept: enough to tell the share of them that a range meets within a
+   * few percent, and a hundred columns take 200 KB.
+   */
+  private val GroupsCompared = 64
 
   /** Bytes of the length in front of a plain-encoded string. */
   val LengthBytes = 4.0

@@ -69,6 +69,20 @@ final class TableFooters private (
     RowGroups(r.map(f => f.file -> f.footer), r.size == all.size && deleted.contains(0L))
   )
 
+  /**
+   * Share of the rows in row groups that may have values of a column between two numbers, which a reader cannot skip;
+   * None if it is not known.
+   */
+  def between(a: Attribute, low: Double, high: Double): Option[Double] = {
+    val found = if (partition.contains(a.name) || !matching.byName(a)) Vector.empty
+    else read.flatMap(f => columnOf(f, a).filter(_.kind == TableFooters.kind(a.dataType)).map(f.footer.rows -> _))
+    val parts = found.flatMap { case (rows, c) =>
+      if (c.values == 0L) Some(0.0) else c.between(low, high).map(_ * rows)
+    }
+    val rows = found.map(_._1).sum
+    if (rows <= 0L || parts.size < read.size) None else Some(parts.sum / rows)
+  }
+
   private def read: Vector[TableFooters.FileRead] =
     files.flatMap(f => f.entry.flatMap(e => e.footer.map(TableFooters.FileRead(f.status, f.values, e, _))))
 

@@ -22,7 +22,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.ClusterCosts
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText}
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, KeyRangeFilter}
 import org.apache.spark.sql.dovetail.report.{EarlyMark, GroupAtRun, JoinReport, QError, RunTimeOrder}
 import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage => AdaptiveStage}
 
@@ -281,6 +281,7 @@ object ChainDecision {
     operators(plan).flatMap(_.expressions).flatMap(_.collect {
       case e: DynamicPruning          => e: Expression
       case e: BloomFilterMightContain => e: Expression
+      case e if KeyRangeFilter(e)     => e
     }).map(_.collect { case e: PlanExpression[_] => e.plan }.collect { case p: LogicalPlan =>
       columns(p)
     }.flatten.toSet)

@@ -18,6 +18,9 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery}
 final class FilterAllowance(plan: LogicalPlan, memory: Long) {
   import FilterAllowance._
 
+  /** Whether the plan may wait for subqueries that Dovetail adds. */
+  def allowsSubqueries: Boolean = !mayBeInSubquery
+
   private def mayBeInSubquery = plan.isInstanceOf[Subquery] || !plan.conf.autoBucketedScanEnabled
 
   private var bytes = if (mayBeInSubquery) 0L else (memory * HeapShare / Copies).toLong

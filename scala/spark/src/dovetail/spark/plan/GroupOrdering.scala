@@ -4,7 +4,7 @@ import dovetail.kernel.profile.Estimate
 import dovetail.kernel.size.CardinalityModel
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs}
@@ -35,6 +35,7 @@ final class GroupOrdering(
 
   private val search = new GroupSearch(planner, steering, preparation, statistics.uncertain, filters)
   private val veto   = new OrderVeto(planner, needed)
+  private val ranges = new RangeFilters(planner, statistics, filters)
 
   /** Groups for which this object chose the order, without an order that the user asked for. */
   val atRun: GroupsAtRun = new GroupsAtRun
@@ -96,7 +97,7 @@ final class GroupOrdering(
         PlanningTime.check()
         val found = search(estimated, share, notes, reduced)
         val order = settled(found, optimized)
-        record(found, order, reduced, notes.nonEmpty)
+        record(found, order, reduced ++ order.ranges.map(_.range.reduced), notes.nonEmpty)
         order.plan
     }
 
@@ -116,17 +117,22 @@ final class GroupOrdering(
 
   /** The plan in the order that the search chose, or in the written order if a veto forbids that. */
   private def settled(found: SearchResult, optimized: Vector[LogicalPlan]): OrderedGroup = {
-    val ready        = found.ready
-    val limited      = veto.ofOrder(ready, found.decision).fold(found.decision)(found.decision.bar)
-    val written      = WrittenOrder(ready.group, optimized, planner.marksKeptGroups)
-    lazy val another = ready.rebuild(limited.outcome.best)
+    val ready      = found.ready
+    val limited    = veto.ofOrder(ready, found.decision).fold(found.decision)(found.decision.bar)
+    val skipping   = if (limited.asked.isEmpty && needed.all(ready.group.top)) ranges(ready) else Vector.empty
+    val conditions = RangeFilters.conditions(ready, skipping)
+    val inputs     = conditions.foldLeft(optimized) { case (all, (i, e)) => all.updated(i, Filter(e, all(i))) }
+    // with a mark, because the rule must not add the ranges again
+    val written      = WrittenOrder(ready.group, inputs, planner.marksKeptGroups || conditions.nonEmpty)
+    lazy val another = ready.rebuild(limited.outcome.best, conditions)
     val exposed      = Trace.timed("rebuild")(veto.ofPlan(ready, optimized, limited, written, another))
-    val decision     = exposed.fold(limited)(limited.bar)
+    val told         = limited.copy(notes = limited.notes ++ skipping.map(_.note(ready)))
+    val decision     = exposed.fold(told)(limited.bar)
     val rebuilt      = if (decision.taken) Some(another) else None
     rebuilt.foreach(_ => filters.take(limited.outcome.best.reducers))
     // without a mark, the exposed group gets what it would get without Dovetail
     val kept = if (exposed.isDefined) WrittenOrder(ready.group, optimized, marks = false) else written
-    OrderedGroup(decision, rebuilt, kept)
+    OrderedGroup(decision, rebuilt, kept, if (exposed.isDefined) Vector.empty else skipping)
   }
 
   /** Records the decision for explain, for adaptive execution, and for a pin that is being made. */
@@ -138,7 +144,8 @@ final class GroupOrdering(
     val decision = order.decision.copy(notes = order.decision.notes ++ cuts ++ failed)
     val several  = group.leaves.size > 2
     val at       = System.currentTimeMillis
-    if (several || decision.taken || noted || cuts.nonEmpty) Trace.record(reported(ready, decision, reduced, at, _))
+    val shown    = several || decision.taken || noted || order.ranges.nonEmpty || cuts.nonEmpty
+    if (shown) Trace.record(reported(ready, decision, reduced, at, _))
     if (several && planner.reordersAtRunTime && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)
     if (several)
       Capture.decided(ready.form, ready.names, decision.shape, found.search.priced(_, group.shape).isDefined)
@@ -190,7 +197,8 @@ final class GroupOrdering(
   private def refusal(group: JoinGroup, predicates: JoinPredicates): Option[String] = {
     def known(e: Expression) = e.references.forall(a => group.outputs.exists(_.contains(a)))
     val foreign              = predicates.foreign ++ group.operators.flatMap(_.condition).filterNot(known)
-    if (group.leaves.size < 3 && !planner.mayBroadcast(group)) Some("two relations have only one order")
+    if (group.leaves.size < 3 && !planner.mayBroadcast(group) && !ranges.mayPay(group))
+      Some("two relations have only one order")
     else if (group.marked) Some("already ordered by Dovetail")
     else if (foreign.nonEmpty) Some(s"a predicate reads columns of an outer query: ${ExpressionText(foreign.head)}")
     else if (!group.distinct) Some("two inputs have a column in common")
@@ -208,8 +216,14 @@ object GroupOrdering {
    *
    * @param rebuilt plan in a new order, if it is taken
    * @param kept    plan in the written order
+   * @param ranges  key ranges by which scans of either plan are filtered
    */
-  final private case class OrderedGroup(decision: Decision, rebuilt: Option[LogicalPlan], kept: LogicalPlan) {
+  final private case class OrderedGroup(
+      decision: Decision,
+      rebuilt: Option[LogicalPlan],
+      kept: LogicalPlan,
+      ranges: Vector[RangeFilters.Range]
+  ) {
     def plan: LogicalPlan = rebuilt.getOrElse(kept)
   }
 

@@ -136,6 +136,9 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** For tests: whether inputs are reduced whatever the costs are. */
   def reducesAlways: Boolean = DovetailConf.ReducersAlways.get(conf)
 
+  /** Whether scans are filtered by the smallest and the largest key of other inputs, if the costs favor it. */
+  def usesRanges: Boolean = RangeFilters.areOn(conf)
+
   /** Whether scans of partitioned tables skip partitions for which a broadcast has no keys. */
   def prunesScans: Boolean = facts.prunesScans
 

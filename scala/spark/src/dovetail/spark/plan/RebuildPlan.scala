@@ -39,14 +39,22 @@ final class RebuildPlan(
 
   private val starts = new StartOrder(leaves)
 
-  /** The plan of a search result, with its broadcasts. */
-  def apply(tree: JoinTree): LogicalPlan = {
+  /** Makes the joins of inputs that filters take their keys from. */
+  val keys: KeySource = new KeySource(leaves, links)
+
+  /**
+   * The plan of a search result, with its broadcasts.
+   *
+   * @param more further filters on inputs
+   */
+  def apply(tree: JoinTree, more: Vector[(Int, Expression)] = Vector.empty): LogicalPlan = {
     val joins      = tree.joins.map(j => j.relations.toSet -> j).toMap
     val broadcasts = new GroupBroadcasts(tree, memory).fitting
     val methods    = Methods(joins.get(_).flatMap(broadcasts.get), joins(_).memory > memory)
-    val filters    = new ReducerFilters(leaves, predicates, links)(tree.reducers)
+    val filters    = new ReducerFilters(leaves, predicates, keys)(tree.reducers)
     val inputs     = leaves.indices.toVector.map(i =>
-      filters.getOrElse(i, Vector.empty).foldLeft(leaves(i))((input, filter) => Filter(filter, input))
+      (filters.getOrElse(i, Vector.empty) ++ more.collect { case (`i`, filter) => filter })
+        .foldLeft(leaves(i))((input, filter) => Filter(filter, input))
     )
     rebuilt(tree.shape, inputs, methods)
   }

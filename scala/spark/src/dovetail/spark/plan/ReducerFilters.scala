@@ -5,11 +5,9 @@ import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate
-import org.apache.spark.sql.catalyst.optimizer.{ColumnPruning, NormalizeFloatingNumbers}
-import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.SharedFileIndex
-import org.apache.spark.sql.dovetail.group.{JoinGroup, SubqueryCopies}
+import org.apache.spark.sql.dovetail.group.SubqueryCopies
 import org.apache.spark.sql.dovetail.leaf.{FailingScan, LeafNames}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.execution.datasources.{FileIndex, PartitioningAwareFileIndex}
@@ -22,16 +20,12 @@ import org.apache.spark.sql.internal.SQLConf
  * adds no second filter for such a key. Spark's own rule for runtime filters comes after ours; after that rule, Spark
  * pushes our filter down to the scan.
  *
- * The subquery reads the same inputs under the same names, as Spark's subqueries do, so Spark finds equal exchanges and
- * subqueries and reuses them. NULL keys need no special treatment: whether a row with a NULL key passes or not, its
- * join drops it.
- *
- * @param links equalities between two sets of inputs
+ * NULL keys need no special treatment: whether a row with a NULL key passes or not, its join drops it.
  */
 final class ReducerFilters(
     leaves: Vector[LogicalPlan],
     predicates: JoinPredicates,
-    links: (Set[Int], Set[Int]) => Vector[Expression]
+    source: KeySource
 ) {
 
   /** Per reduced input, its filter conditions. */
@@ -40,19 +34,9 @@ final class ReducerFilters(
 
   private def condition(r: Reducer): Expression = {
     val filter    = new BloomFilterAggregate(hash(r.keys), Literal(r.items), Literal(r.bits))
-    val aggregate = keys(r).groupBy()(Alias(filter.toAggregateExpression(), "bloomFilter")())
-    // Spark has optimized the subqueries of the plan already; without this rule, -0.0 has no partner in 0.0
-    val prepared = NormalizeFloatingNumbers(ColumnPruning(aggregate))
-    BloomFilterMightContain(ScalarSubquery(prepared), hash(r.classes.map(_ -> r.reduced)))
+    val aggregate = source(r.by, r.tested).groupBy()(Alias(filter.toAggregateExpression(), "bloomFilter")())
+    BloomFilterMightContain(ScalarSubquery(KeySource.prepared(aggregate)), hash(r.classes.map(_ -> r.reduced)))
   }
-
-  /** The join of the inputs that the keys come from. */
-  private def keys(r: Reducer): LogicalPlan =
-    r.by.tail.foldLeft((leaves(r.by.head), Set(r.by.head))) { case ((plan, joined), i) =>
-      val on                = links(joined, Set(i)).reduceOption(And(_, _))
-      val (joinType, after) = if (r.tested(i)) (LeftSemi, joined) else (Inner, joined + i)
-      (Join(plan, leaves(i), joinType, on, JoinGroup.Mark), after)
-    }._1
 
   /** The hash of a key whose columns are members of classes. */
   private def hash(key: Vector[(Int, Int)]): Expression =
@@ -69,10 +53,14 @@ object ReducerFilters {
    * @param most most keys of a filter for which there is room
    */
   def rules(ready: PreparedGroup, planner: Planner, most: Long): ReducerRules =
-    if (!planner.reduces || most <= 0L || ready.leaves.exists(_.exists(FailingScan.runsProgram))) ReducerRules.none
-    else allowed(ready, planner, most)
+    if (!planner.reduces || most <= 0L) ReducerRules.none else allowed(ready, planner, most)
 
-  private def allowed(ready: PreparedGroup, planner: Planner, most: Long): ReducerRules = {
+  /** The same for any filter by the keys of other inputs, whatever the settings say of Bloom filters. */
+  def allowed(ready: PreparedGroup, planner: Planner, most: Long): ReducerRules =
+    if (ready.leaves.exists(_.exists(FailingScan.runsProgram))) ReducerRules.none
+    else ofKeys(ready, planner, most)
+
+  private def ofKeys(ready: PreparedGroup, planner: Planner, most: Long): ReducerRules = {
     val leaves = ready.leaves
     val again  = leaves.indices.filter(i => RereadInput(leaves(i))).toSet
     // keys of both sides have the same type, because they are members of one class

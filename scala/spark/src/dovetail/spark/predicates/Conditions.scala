@@ -16,12 +16,14 @@ final class Conditions {
   private val unknown = mutable.LinkedHashMap.empty[Expression, Long]
 
   def apply(e: Expression): C = e match {
-    case And(l, r)                => C.And(apply(l), apply(r))
-    case Or(l, r)                 => C.Or(apply(l), apply(r))
-    case Not(c)                   => C.Not(apply(c))
-    case Literal(null, _)         => C.Constant(keeps = false)
-    case Literal(b: Boolean, _)   => C.Constant(b)
-    case IsNull(c)                => C.IsNull(id(c))
+    case And(l, r)              => C.And(apply(l), apply(r))
+    case Or(l, r)               => C.Or(apply(l), apply(r))
+    case Not(c)                 => C.Not(apply(c))
+    case Literal(null, _)       => C.Constant(keeps = false)
+    case Literal(b: Boolean, _) => C.Constant(b)
+    case IsNull(c)              => C.IsNull(id(c))
+    // a copy of a join's filter, which the estimate of the join already includes
+    case e if KeyRangeFilter(e)   => C.Constant(keeps = true)
     case IsNotNull(c)             => column(c).fold[C](C.Constant(keeps = true))(C.IsNotNull(_))
     case EqualTo(l, r)            => equality(l, r)
     case EqualNullSafe(l, r)      => nullSafe(l, r)
@@ -35,12 +37,11 @@ final class Conditions {
       // if a value is not a constant, only the number of values counts
       if (constants.forall(_.isDefined)) in(i.value, constants.map(_.get.value))
       else C.In(id(i.value), Vector.empty, i.list.size)
-    case StartsWith(c, _) => C.StartsWith(id(c))
-    case EndsWith(c, _)   => C.Matches(id(c))
-    case Contains(c, _)   => C.Matches(id(c))
-    case l: Like          => C.Matches(id(l.left))
-    case l: RLike         => C.Matches(id(l.left))
-    // a copy of a join's filter, which the estimate of the join already includes
+    case StartsWith(c, _)                                      => C.StartsWith(id(c))
+    case EndsWith(c, _)                                        => C.Matches(id(c))
+    case Contains(c, _)                                        => C.Matches(id(c))
+    case l: Like                                               => C.Matches(id(l.left))
+    case l: RLike                                              => C.Matches(id(l.left))
     case _: DynamicPruning | _: BloomFilterMightContain        => C.Constant(keeps = true)
     case b if b.dataType == BooleanType && column(b).isDefined => C.Equals(column(b).get, Some(1.0))
     case other                                                 => C.Opaque(other.sql)

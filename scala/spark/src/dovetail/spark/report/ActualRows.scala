@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.{BloomFilterMightContain, Dynam
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
+import org.apache.spark.sql.dovetail.predicates.KeyRangeFilter
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AQEShuffleReadExec, QueryStageExec}
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec
@@ -268,10 +269,11 @@ object ActualRows {
 
   /** For each filter of an operator that was taken from another input, the columns of that input. */
   private def filtersOf(p: SparkPlan): Vector[Set[ExprId]] =
-    p.expressions.flatMap(_.collect { case e: DynamicPruning => e; case e: BloomFilterMightContain => e }).toVector.map(
-      e =>
-        (e: Expression).collect { case s: ExecSubqueryExpression => columnsIn(s.plan) }.flatten.toSet
-    )
+    p.expressions.flatMap(_.collect {
+      case e: DynamicPruning          => e: Expression
+      case e: BloomFilterMightContain => e: Expression
+      case e if KeyRangeFilter(e)     => e
+    }).toVector.map(_.collect { case s: ExecSubqueryExpression => columnsIn(s.plan) }.flatten.toSet)
 
   private def columnsIn(plan: SparkPlan): Set[ExprId] = {
     val p     = ExecutedPlan.operator(plan)

@@ -90,6 +90,10 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     case _ => None
   }
 
+  /** Share of a leaf's rows in row groups that may have values of a column between two numbers, if it is known. */
+  def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] =
+    footers.between(leaf, column, low, high)
+
   def learnFrom(leaf: LeafNode): Unit = leaf match {
     case r: LogicalRelation   => catalog.learnFrom(r.catalogTable)
     case r: HiveTableRelation => catalog.learnFrom(Some(r.tableMeta))

@@ -61,6 +61,10 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
    */
   def readAhead(plan: LogicalPlan): Unit = leaves.readAhead(plan, cached.within(plan))
 
+  /** Share of a leaf's rows in row groups that may have values of a column between two numbers, if it is known. */
+  def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] =
+    leaves.between(leaf, column, low, high)
+
   /** Does so at the first question: a plan without joins to order has none. */
   def readWhenAsked(plan: LogicalPlan): Unit = unread = Some(plan)
 

@@ -1,0 +1,118 @@
+package dovetail.kernel.enumerate
+
+import dovetail.kernel.graph.{JoinGraph, Levels}
+import dovetail.kernel.profile.RelationSample
+
+/**
+ * A filter on one relation that keeps the rows from the smallest to the largest key of other relations. Files whose
+ * rows lie in the order of the key, or nearly so, are then read in part.
+ *
+ * @param reduced relation whose scan is filtered
+ * @param by      relations that the keys come from: first the one that has the key, then relations that restrict it,
+ *                each of which is joined with the first one
+ * @param keys    index of the equivalence class of the key
+ * @param low     smallest key, as far as samples show
+ * @param high    largest key
+ */
+final case class KeyRange(reduced: Int, by: Vector[Int], keys: Int, low: Double, high: Double) {
+
+  /** The relations that only restrict the first one. */
+  def tested: Set[Int] = by.tail.toSet
+}
+
+/**
+ * Finds the key ranges that a graph may have: a small relation that is restricted, alone or by a neighbor, has the keys
+ * of a part of the range only (a year of a calendar). Its sample shows which. This applies "small materialized
+ * aggregates" (Moerkotte, VLDB 1998), the ends that files keep of each row group, to the other side of a join.
+ *
+ * The rules are those of Bloom filters ([[ReducerCandidates]]): only relations outside all closed sides of operators
+ * take part, so a row without a partner is in no row of the result.
+ */
+final class KeyRanges(graph: JoinGraph, rules: ReducerRules) {
+  import KeyRanges._
+
+  /** For each relation and class at most one range, the narrowest. */
+  def all: Vector[KeyRange] = for {
+    (reduced, c) <- rules.reducible.toVector.sorted if atTop(reduced)
+    sources = rules.readable.toVector.sorted.collect { case (s, `c`) if s != reduced && usable(s, c) => s }
+    best <- sources.flatMap(range(reduced, c, _)).sortBy(r => r.high - r.low).headOption
+    if rules.forced || share(best).forall(_ <= MostKept)
+  } yield best
+
+  private def atTop(r: Int): Boolean = graph.levels.levelOf(r) == Levels.Top
+
+  private def usable(s: Int, c: Int): Boolean =
+    rules.small(s) && atTop(s) && sample(s).exists(known => known.ordered(c) && known.keys.contains(c))
+
+  private def sample(r: Int): Option[RelationSample] = graph.relations(r).sample
+
+  private def range(reduced: Int, c: Int, source: Int): Option[KeyRange] = {
+    val near = neighbors(source, reduced, c)
+    val keys = near.foldLeft(keptRows(source))((rows, n) => rows.filter(partnersIn(source, n))).map(code(source, c, _))
+      .filter(_ >= 0)
+    val whole = (source +: near).forall(sample(_).exists(_.complete))
+    if (keys.isEmpty || (!whole && keys.size < LeastRows)) None
+    else {
+      val column      = sample(source).get.keys(c).keys
+      val (low, high) = (column(keys.min).toDouble, column(keys.max).toDouble)
+      // rows that were not drawn may lie outside of those that were, by about the distance of two of them
+      val gap = if (whole) 0.0 else (high - low) / (keys.size - 1)
+      Some(KeyRange(reduced, source +: near, c, low - gap, high + gap))
+    }
+  }
+
+  /** Small relations with a predicate of their own that restrict the source over another class. */
+  private def neighbors(source: Int, reduced: Int, c: Int): Vector[Int] =
+    rules.small.toVector.sorted.filter(n =>
+      n != source && n != reduced && atTop(n) && graph.relations(n).profile.restricted && plain(source, n) &&
+        linked(source, n).nonEmpty && !graph.classesOf(n).contains(c)
+    ).take(MostNeighbors)
+
+  /** Whether nothing but classes connects two relations. */
+  private def plain(a: Int, b: Int): Boolean = !graph.predicates.exists(_.relations.forall(Set(a, b)))
+
+  /** Classes that both relations have, in whose samples equal values have equal keys. */
+  private def linked(a: Int, b: Int): Vector[Int] = {
+    val shared = graph.classesOf(a).filter(graph.classesOf(b).contains)
+    if (shared.forall(k => Vector(a, b).forall(sample(_).exists(_.keys.contains(k))))) shared.toVector
+    else Vector.empty
+  }
+
+  private def keptRows(r: Int): Vector[Int] = sample(r).get.kept.toArray.toVector
+
+  private def code(r: Int, c: Int, row: Int): Int = sample(r).get.keys(c).codes(row)
+
+  /** Whether a row of the source has the keys of a kept row of the neighbor, one class at a time. */
+  private def partnersIn(source: Int, neighbor: Int): Int => Boolean = {
+    val tests = linked(source, neighbor).map { k =>
+      val (own, other) = (sample(source).get.keys(k), sample(neighbor).get.keys(k))
+      val kept         = keptRows(neighbor).iterator.map(code(neighbor, k, _)).filter(_ >= 0).toSet
+      val places       = other.placesOf(own)
+      (row: Int) => { val i = own.codes(row); i >= 0 && places(i) >= 0 && kept(places(i)) }
+    }
+    row => tests.forall(_(row))
+  }
+
+  /** Share of the range of the reduced relation's column that lies between the keys, if its range is known. */
+  private def share(r: KeyRange): Option[Double] =
+    for {
+      column <- graph.classes(r.keys).memberOf(r.reduced).map(_.column)
+      first  <- column.min
+      last   <- column.max if last > first
+    } yield math.max(0.0, math.min(r.high, last) - math.max(r.low, first)) / (last - first)
+}
+
+object KeyRanges {
+
+  /**
+   * Largest share of a column's range that a key range may keep, as for Bloom filters: a wider one saves less than it
+   * may cost.
+   */
+  val MostKept = 0.7
+
+  /** Least number of rows of a sample that tell a range, if there are rows that were not drawn. */
+  private val LeastRows = 5
+
+  /** Maximum number of relations that restrict the source: each is one more join before the scan may begin. */
+  private val MostNeighbors = 2
+}

@@ -1,0 +1,146 @@
+package org.apache.spark.sql.dovetail.plan
+
+import java.util.Locale
+
+import dovetail.kernel.cost.RangeWork
+import dovetail.kernel.enumerate.{KeyRange, KeyRanges}
+import org.apache.spark.sql.catalyst.dsl.plans._
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Max, Min}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.group.JoinGroup
+import org.apache.spark.sql.dovetail.predicates.KeyRangeFilter
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types._
+
+/**
+ * Filters on scans by the smallest and the largest key that another input of the group leaves, after the order of the
+ * group is decided: `sales.day >= (SELECT min(day) FROM days WHERE year = 2024) AND sales.day <= (SELECT max(day) …)`.
+ * Tables are often written in the order of some date or number. The reader of Parquet files then skips the row groups
+ * outside of the range, which it cannot do for a Bloom filter or a join.
+ *
+ * The rows that the filter drops have no partner, so no order of joins and no estimate changes. [[KeyRanges]] finds the
+ * ranges; the footers of the files tell which row groups they meet. The rules of [[ReducerFilters]] apply: which inputs
+ * may be filtered, and which may be read again.
+ */
+final class RangeFilters(planner: Planner, statistics: PlanStatistics, allowance: FilterAllowance) {
+  import RangeFilters._
+
+  /** Whether a group of two relations is of interest for its ranges, although it has only one order. */
+  def mayPay(group: JoinGroup): Boolean =
+    allowance.allowsSubqueries && (planner.reducesAlways || group.leaves.exists(RangeFilters.mayPay(_, group.top.conf)))
+
+  /** The ranges that pay off for a group. */
+  def apply(ready: PreparedGroup): Vector[Range] =
+    if (!planner.usesRanges || !allowance.allowsSubqueries || !isLarge(ready)) Vector.empty
+    else {
+      val rules  = ReducerFilters.allowed(ready, planner, most = 1L)
+      val scans  = rules.reducible.flatMap { case k @ (r, c) => scanned(ready, r, c).map(k -> _) }.toMap
+      val ranges = new KeyRanges(ready.graph, rules.copy(reducible = scans.keySet)).all
+      ranges.flatMap(r => priced(ready, r, scans((r.reduced, r.keys))))
+        .groupBy(_.range.reduced).toVector.sortBy(_._1).map(_._2.minBy(_.read))
+    }
+
+  /** Whether skipping any table as a whole would pay off. */
+  private def isLarge(ready: PreparedGroup): Boolean =
+    ready.graph.relations.exists(r => pays(RangeWork(r.profile.baseRows, r.width, 0.0)))
+
+  private def pays(work: RangeWork): Boolean = planner.reducesAlways || work.pays(planner.constants, planner.facts)
+
+  private def priced(ready: PreparedGroup, r: KeyRange, scan: Scan): Option[Range] =
+    statistics.between(scan.table, scan.key, r.low, r.high).filter { read =>
+      val relation = ready.graph.relations(r.reduced)
+      val again    =
+        r.by.map(ready.graph.relations(_)).map(s => math.max(s.profile.baseRows, s.profile.rows.value) * s.width)
+      (planner.reducesAlways || read <= KeyRanges.MostKept) && pays(RangeWork(
+        relation.profile.baseRows * (1.0 - read),
+        relation.width,
+        again.sum
+      ))
+    }.map(Range(r, scan.key, _))
+
+  /** The table that an input reads with projections and filters alone, and its column that has the keys of a class. */
+  private def scanned(ready: PreparedGroup, r: Int, c: Int): Option[Scan] =
+    ready.predicates.members(c).find(_.relation == r).map(_.expression).collect { case key: Attribute => key }
+      .filter(key => isNumber(key.dataType)).flatMap(key =>
+        table(ready.leaves(r)).filter(_.outputSet.contains(key)).map(Scan(_, key))
+      )
+
+  private def table(plan: LogicalPlan): Option[LogicalRelation] = plan match {
+    case Project(_, child)  => table(child)
+    case Filter(_, child)   => table(child)
+    case r: LogicalRelation => files(r).map(_ => r)
+    case _                  => None
+  }
+}
+
+object RangeFilters {
+
+  /**
+   * Bytes of files below which reading a table takes less than the two subqueries of a range, so that a single join of
+   * it is not looked at.
+   */
+  private val LeastBytes = 128L * 1024 * 1024
+
+  /** Whether ranges are used, and the plan scans a large table of which row groups may be skipped. */
+  def mayPay(plan: LogicalPlan, conf: SQLConf): Boolean = areOn(conf) &&
+    plan.exists { case r: LogicalRelation => files(r).exists(_.sizeInBytes >= LeastBytes); case _ => false }
+
+  def areOn(conf: SQLConf): Boolean =
+    DovetailConf.ReducersRanges.get(conf) && ScanSubqueries.pushed && conf.parquetFilterPushDown
+
+  private def files(r: LogicalRelation): Option[HadoopFsRelation] = r.relation match {
+    case f: HadoopFsRelation if f.fileFormat.isInstanceOf[ParquetFileFormat] => Some(f)
+    case _                                                                   => None
+  }
+
+  /**
+   * A range that pays off.
+   *
+   * @param key  column of the filtered input
+   * @param read share of the rows that are in row groups which the range meets
+   */
+  final case class Range(range: KeyRange, key: Attribute, read: Double) {
+
+    /** The remark on the range in explain. */
+    def note(ready: PreparedGroup): String = {
+      val names   = ready.graph.relations.map(_.name)
+      val members = range.by.headOption.toVector.flatMap(ready.graph.classes(range.keys).memberOf(_)).map(_.text)
+      "%s is read only between the smallest and the largest %s (about %.0f %% of its row groups)"
+        .formatLocal(Locale.ROOT, names(range.reduced), members.mkString, read * 100.0)
+    }
+  }
+
+  final private case class Scan(table: LogicalRelation, key: Attribute)
+
+  /** The filter conditions of ranges, each with the input that it belongs to. */
+  def conditions(ready: PreparedGroup, ranges: Vector[Range]): Vector[(Int, Expression)] =
+    ranges.map(r => r.range.reduced -> condition(ready, r))
+
+  private def condition(ready: PreparedGroup, r: Range): Expression = {
+    val keys = ready.predicates.members(r.range.keys).collectFirst {
+      case m if m.relation == r.range.by.head => m.expression
+    }.collect { case key: Attribute => Project(Seq(key), ready.rebuild.keys(r.range.by, r.range.tested)) }.get
+    // one partition needs no exchange
+    val whole = Repartition(1, shuffle = false, KeySource.prepared(keys))
+    // Spark makes one subquery with a struct of two that read the same; a reader of files could not compare with that
+    val other = Repartition(1, shuffle = false, Repartition(1, shuffle = false, whole.child))
+    And(
+      GreaterThanOrEqual(r.key, end(Min(_), whole, KeyRangeFilter.Smallest)),
+      LessThanOrEqual(r.key, end(Max(_), other, KeyRangeFilter.Largest))
+    )
+  }
+
+  private def end(function: Expression => AggregateFunction, keys: LogicalPlan, name: String): Expression =
+    ScalarSubquery(keys.groupBy()(Alias(function(keys.output.head).toAggregateExpression(), name)()))
+
+  /** Whether files have the smallest and the largest value of a column of this type, as Spark compares them. */
+  private def isNumber(t: DataType): Boolean = t match {
+    case _: IntegralType | DateType | TimestampType | TimestampNTZType => true
+    case _                                                             => false
+  }
+}

@@ -1,0 +1,179 @@
+package org.apache.spark.sql.dovetail
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.Filter
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.deadline.SharedFileIndex
+import org.apache.spark.sql.dovetail.predicates.KeyRangeFilter
+import org.apache.spark.sql.execution.FileSourceScanExec
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+
+/**
+ * Scans that are filtered by the smallest and the largest key of another input: they skip row groups, legal ones do not
+ * change the answer, and illegal ones are not made.
+ */
+class RangeFilterSuite extends DovetailSuite with SuiteTables with AdaptiveSparkPlanHelper {
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    // 400 days of 100 rows in their order, in many row groups; some keys are NULL
+    spark.sql(
+      "CREATE TABLE fact USING parquet OPTIONS ('parquet.block.size'='65536', 'parquet.block.size.row.check.min'='100') " +
+        "AS SELECT id, if(id % 31 = 0, NULL, CAST(id DIV 100 AS INT)) AS day, id DIV 100 AS big, " +
+        "date_add(DATE'2020-01-01', CAST(id DIV 100 AS INT)) AS date, concat('d', id DIV 100) AS text, " +
+        "CAST(id DIV 100 AS DOUBLE) AS ratio, id % 50 AS item, sha2(CAST(id AS STRING), 256) AS noise " +
+        "FROM range(0, 40000, 1, 1)"
+    )
+    table(
+      "days",
+      "SELECT CAST(id AS INT) AS day, id AS big, date_add(DATE'2020-01-01', CAST(id AS INT)) AS date, concat('d', id) " +
+        "AS text, CAST(id AS DOUBLE) AS ratio, id DIV 7 AS week, id DIV 30 AS month FROM range(400)"
+    )
+    table("weeks", "SELECT id AS week, id % 10 AS kind FROM range(60)")
+    table("items", "SELECT id AS item, id % 5 AS brand FROM range(60)")
+    table("none", "SELECT CAST(id AS INT) AS day, 1 AS month FROM range(10) WHERE id < 0")
+  }
+
+  override def afterAll(): Unit =
+    try spark.sql("DROP TABLE IF EXISTS fact")
+    finally super.afterAll()
+
+  private def forced[A](body: => A): A = withConf(
+    DovetailConf.ReducersAlways.key -> "true",
+    DovetailConf.Reducers.key       -> "false"
+  )(body)
+
+  /** Columns of the fact table with a range of days. */
+  private def filtered(sql: String): Seq[String] =
+    columns(sql).filter(c => c.startsWith("fact.") && c != "fact.item")
+
+  /** All columns with a range, each with its table. With all ranges that are legal, useless ones are among them. */
+  private def columns(sql: String): Seq[String] = optimized(sql).collect { case f: Filter =>
+    f.condition.collect {
+      case e @ LessThanOrEqual(key, _) if KeyRangeFilter(e) =>
+        val tables = f.collect { case r: LogicalRelation => r.catalogTable.fold("?")(_.identifier.table) }
+        s"${tables.mkString("+")}.${key.references.map(_.name).mkString}"
+    }
+  }.flatten
+
+  private def ranges(sql: String, expected: String*): Unit = forced {
+    assert(dovetail(on = false)(columns(sql)).isEmpty)
+    assert(filtered(sql).sorted == expected.sorted, s"$sql: ${traced(sql)._2.groups.map(_.reason)}")
+    sameAnswer(sql, reorders = false)
+  }
+
+  /** Rows that the scan of the fact table returns. */
+  private def scanned(sql: String): Long = {
+    val frame = spark.sql(sql)
+    frame.collect()
+    collect(frame.queryExecution.executedPlan) {
+      case s: FileSourceScanExec if s.tableIdentifier.exists(_.table == "fact") => s.metrics("numOutputRows").value
+    }.sum
+  }
+
+  private val three = "FROM fact f JOIN days d ON f.day = d.day JOIN items i ON f.item = i.item"
+
+  test("a range of days: the scan skips the row groups of all other days, and explain says so") {
+    val sql = s"SELECT count(*), sum(f.id) $three WHERE d.month = 3"
+    ranges(sql, "fact.day")
+    forced {
+      assert(dovetail(on = false)(scanned(sql)) == 40000L)
+      // 30 of 400 days, and the rest of the row groups at both ends
+      assert(scanned(sql) < 8000L)
+      val reasons = traced(sql)._2.groups.map(_.reason)
+      assert(
+        reasons.exists(_.matches("(?s).*f is read only between the smallest and the largest d.day \\(about .*")),
+        reasons
+      )
+      withConf(DovetailConf.ReducersRanges.key -> "false")(assert(filtered(sql).isEmpty && scanned(sql) == 40000L))
+    }
+    // too small a table to pay off
+    assert(filtered(sql).isEmpty)
+  }
+
+  test("two relations, keys of all types that files keep in order, and of others") {
+    def two(key: String) = s"SELECT count(*), sum(f.id) FROM fact f JOIN days d ON f.$key = d.$key WHERE d.month = 2"
+    for (key <- Seq("day", "big", "date")) {
+      ranges(two(key), s"fact.$key")
+      forced(assert(scanned(two(key)) < 8000L, key))
+    }
+    for (key <- Seq("text", "ratio")) ranges(two(key))
+    ranges("SELECT count(*) FROM fact f JOIN days d ON f.day + 1 = d.day WHERE d.month = 2")
+  }
+
+  test("an input that its neighbor restricts") {
+    val sql = "SELECT count(*), sum(f.id) FROM fact f JOIN days d ON f.day = d.day JOIN weeks w ON d.week = w.week " +
+      "WHERE w.week BETWEEN 20 AND 22"
+    ranges(sql, "fact.day")
+    forced(assert(scanned(sql) < 8000L))
+  }
+
+  test("no partner at all, and one day") {
+    ranges(s"SELECT f.id $three WHERE d.day = 77", "fact.day")
+    ranges(s"SELECT f.id $three WHERE d.month = 77")
+    ranges(s"SELECT count(*) ${three.replace("days", "none")}")
+    // known only when it runs: the sample has rows
+    forced(withConf(DovetailConf.SampleFiles.key -> "true") {
+      val sql = s"SELECT count(*) $three WHERE d.month = 3 AND d.week = 2"
+      sameAnswer(sql, reorders = false)
+    })
+  }
+
+  test("sides that outer, semi and anti joins close are left alone, others not") {
+    def kinds(kind: String) =
+      s"SELECT f.id FROM fact f $kind JOIN (SELECT * FROM days WHERE month = 3) d ON f.day = d.day"
+    ranges(kinds("LEFT"))
+    ranges(kinds("FULL").replace("f.id", "count(*)"))
+    ranges(kinds("LEFT ANTI"))
+    ranges("SELECT d.day, f.id FROM days d LEFT JOIN fact f ON f.day = d.day WHERE d.month = 3")
+    ranges(
+      s"SELECT f.id $three LEFT JOIN weeks w ON w.week = f.item WHERE d.month = 3",
+      "fact.day"
+    )
+    ranges(
+      s"SELECT f.id $three WHERE d.month = 3 AND NOT EXISTS (SELECT 1 FROM weeks w WHERE w.week = f.item)",
+      "fact.day"
+    )
+  }
+
+  test("tables that a query has twice, subqueries, LIMIT") {
+    val part = s"SELECT f.id $three WHERE d.month = 3"
+    forced {
+      sameAnswer(s"SELECT count(*) FROM ($part) a JOIN ($part) b ON a.id = b.id", reorders = false)
+      sameAnswer(s"SELECT (SELECT count(*) $three WHERE d.month = 3) AS n, week FROM weeks", reorders = false)
+      assert(filtered(s"$part LIMIT 3").isEmpty)
+      sameAnswer(s"$part UNION ALL SELECT f.id FROM fact f", reorders = false)
+      val frame = spark.table("fact")
+      val once  = frame.join(spark.table("days").where("month = 3"), "day").select("id")
+      assert(once.union(frame.select("id")).count() == dovetail(on = false)(once.union(frame.select("id")).count()))
+    }
+  }
+
+  test("what may fail or differs from run to run is not read a second time") {
+    spark.udf.register("later", (x: Long) => x + 1L)
+    for (c <- Seq("later(d.month) = 4", "rand(1) < 0.1", "100 / (d.month - 3) > 200"))
+      withConf("spark.sql.ansi.enabled" -> "true")(forced {
+        val found = filtered(s"SELECT f.id FROM fact f JOIN (SELECT * FROM days d WHERE $c) d ON f.day = d.day")
+        assert(found.isEmpty, c)
+      })
+  }
+
+  test("zeros with and without a sign meet in the join that the keys come from") {
+    table("signs", "SELECT CAST(id AS INT) AS day, if(id < 10, 0.0D, CAST(id AS DOUBLE)) AS ratio FROM range(400)")
+    table("tags", "SELECT if(id = 0, -0.0D, CAST(id AS DOUBLE)) AS ratio, if(id = 0, 'x', 'y') AS tag FROM range(9)")
+    ranges(
+      "SELECT count(*) FROM fact f JOIN signs s ON f.day = s.day JOIN tags t ON s.ratio = t.ratio WHERE t.tag = 'x'",
+      "fact.day"
+    )
+  }
+
+  test("an INSERT between two reads of a table: both see the files that the first one found") {
+    forced {
+      val plan    = optimized(s"SELECT count(*) $three WHERE d.month = 3")
+      val indexes = plan.collectWithSubqueries { case r: LogicalRelation => r.relation }.collect {
+        case f: HadoopFsRelation if f.schema.fieldNames.contains("week") => f.location
+      }
+      assert(indexes.size >= 3 && indexes.forall(_.isInstanceOf[SharedFileIndex]) && indexes.distinct.size == 1)
+    }
+  }
+}
