@@ -119,13 +119,18 @@ class RangeFilterSuite extends DovetailSuite with SuiteTables with AdaptiveSpark
     })
   }
 
-  test("sides that outer, semi and anti joins close are left alone, others not") {
+  test("the right side of an outer, semi or anti join is filtered by its left side, and filters nothing") {
     def kinds(kind: String) =
       s"SELECT f.id FROM fact f $kind JOIN (SELECT * FROM days WHERE month = 3) d ON f.day = d.day"
     ranges(kinds("LEFT"))
     ranges(kinds("FULL").replace("f.id", "count(*)"))
     ranges(kinds("LEFT ANTI"))
-    ranges("SELECT d.day, f.id FROM days d LEFT JOIN fact f ON f.day = d.day WHERE d.month = 3")
+    for (kind <- Seq("LEFT", "LEFT SEMI", "LEFT ANTI")) ranges(
+      s"SELECT d.day, d.week FROM days d $kind JOIN fact f ON f.day = d.day AND f.id % 9 = 1 WHERE d.month = 3",
+      "fact.day"
+    )
+    ranges("SELECT d.day, f.id FROM days d FULL JOIN fact f ON f.day = d.day WHERE d.month = 3", "fact.day")
+    ranges("SELECT d.day, f.id FROM (SELECT * FROM days WHERE month = 3) d FULL JOIN fact f ON f.day = d.day")
     ranges(
       s"SELECT f.id $three LEFT JOIN weeks w ON w.week = f.item WHERE d.month = 3",
       "fact.day"

@@ -89,25 +89,49 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
     withConf("spark.sql.ansi.enabled" -> "true")(reduces(on("s.item + 1 = r.item - 1"), "sold.day"))
   }
 
-  test("a side that an outer, anti or semi join closes is left alone; the other one is not") {
+  test("the right side of an outer, anti or semi join is reduced by its left side, and reduces nothing") {
     for (kind <- Seq("LEFT", "LEFT ANTI", "LEFT SEMI")) reduces(
       s"SELECT s.id FROM sold s JOIN day d ON s.day = d.day $kind JOIN returned r ON s.item = r.item AND r.id > 20",
       "sold.day",
-      "day.day"
+      "day.day",
+      "returned.item"
+    )
+    reduces(
+      "SELECT s.id, r.id AS back FROM returned r RIGHT JOIN sold s ON r.item = s.item AND s.id > 9",
+      "returned.item"
     )
     reduces(
       "SELECT s.id, r.id, d.week FROM sold s FULL JOIN returned r ON s.item = r.item FULL JOIN day d ON s.day = d.day"
     )
     reduces(
       "SELECT d.week, s.id FROM day d LEFT JOIN (SELECT s.id, s.day, r.id AS back FROM sold s JOIN returned r ON " +
-        "s.item = r.item) s ON d.day = s.day LEFT JOIN nothing n ON n.day = d.day"
+        "s.item = r.item) s ON d.day = s.day LEFT JOIN nothing n ON n.day = d.day",
+      "sold.day",
+      "nothing.day"
     )
+    reduces(
+      "SELECT s.id, s.item IN (SELECT item FROM returned) OR s.id < 9 FROM sold s JOIN day d ON s.day = d.day",
+      "sold.day",
+      "day.day",
+      "returned.item"
+    )
+  }
+
+  test("where a NULL of the right side makes a difference, it is not reduced") {
     reduces(
       "SELECT s.id FROM sold s JOIN day d ON s.day = d.day WHERE NOT EXISTS (SELECT 1 FROM returned r WHERE " +
         "r.item = s.item) AND s.item NOT IN (SELECT item FROM nothing)",
       "sold.day",
+      "day.day",
+      "returned.item"
+    )
+    reduces(
+      "SELECT count(*) FROM sold s JOIN day d ON s.day = d.day WHERE s.item NOT IN (SELECT item FROM returned)",
+      "sold.day",
       "day.day"
     )
+    reduces("SELECT s.id, r.id AS back FROM sold s LEFT JOIN returned r ON s.item <=> r.item")
+    reduces("SELECT s.id, r.id AS back FROM sold s LEFT JOIN returned r ON s.item = r.item OR s.day = r.day")
   }
 
   test("what may fail or differs from run to run is not read a second time, yet may be reduced") {

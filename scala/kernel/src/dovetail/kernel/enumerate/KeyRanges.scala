@@ -10,7 +10,7 @@ import dovetail.kernel.profile.RelationSample
  * @param reduced relation whose scan is filtered
  * @param by      relations that the keys come from: first the one that has the key, then relations that restrict it,
  *                each of which is joined with the first one
- * @param keys    index of the equivalence class of the key
+ * @param keys    index of the equality of the key ([[JoinGraph.keys]])
  * @param low     smallest key, as far as samples show
  * @param high    largest key
  */
@@ -25,16 +25,16 @@ final case class KeyRange(reduced: Int, by: Vector[Int], keys: Int, low: Double,
  * of a part of the range only (a year of a calendar). Its sample shows which. This applies "small materialized
  * aggregates" (Moerkotte, VLDB 1998), the ends that files keep of each row group, to the other side of a join.
  *
- * The rules are those of Bloom filters ([[ReducerCandidates]]): only relations outside all closed sides of operators
- * take part, so a row without a partner is in no row of the result.
+ * The rules are those of Bloom filters ([[ReducerCandidates]]).
  */
 final class KeyRanges(graph: JoinGraph, rules: ReducerRules) {
   import KeyRanges._
 
   /** For each relation and class at most one range, the narrowest. */
   def all: Vector[KeyRange] = for {
-    (reduced, c) <- rules.reducible.toVector.sorted if atTop(reduced)
-    sources = rules.readable.toVector.sorted.collect { case (s, `c`) if s != reduced && usable(s, c) => s }
+    (reduced, c) <- rules.reducible.toVector.sorted
+    sources =
+      rules.readable.toVector.sorted.collect { case (s, `c`) if graph.filters(c, reduced, s) && usable(s, c) => s }
     best <- sources.flatMap(range(reduced, c, _)).sortBy(r => r.high - r.low).headOption
     if rules.forced || share(best).forall(_ <= MostKept)
   } yield best
@@ -42,7 +42,7 @@ final class KeyRanges(graph: JoinGraph, rules: ReducerRules) {
   private def atTop(r: Int): Boolean = graph.levels.levelOf(r) == Levels.Top
 
   private def usable(s: Int, c: Int): Boolean =
-    rules.small(s) && atTop(s) && sample(s).exists(known => known.ordered(c) && known.keys.contains(c))
+    rules.small(s) && sample(s).exists(known => known.ordered(c) && known.keys.contains(c))
 
   private def sample(r: Int): Option[RelationSample] = graph.relations(r).sample
 
@@ -96,7 +96,7 @@ final class KeyRanges(graph: JoinGraph, rules: ReducerRules) {
   /** Share of the range of the reduced relation's column that lies between the keys, if its range is known. */
   private def share(r: KeyRange): Option[Double] =
     for {
-      column <- graph.classes(r.keys).memberOf(r.reduced).map(_.column)
+      column <- graph.keys(r.keys).memberOf(r.reduced).map(_.column)
       first  <- column.min
       last   <- column.max if last > first
     } yield math.max(0.0, math.min(r.high, last) - math.max(r.low, first)) / (last - first)

@@ -15,8 +15,8 @@ import dovetail.kernel.cost.FilterWork
  *                one before it that is not only tested
  * @param tested  relations of `by` that a semi join tests, because they have no column of the key and connect nothing:
  *                however many partners a row has in them, it stays one row
- * @param keys    the columns of the key, each as the index of its equivalence class and the relation of `by` that it is
- *                read from
+ * @param keys    the columns of the key, each as the index of its equality (`JoinGraph.keys`) and the relation of `by`
+ *                that it is read from
  * @param kept    share of the rows that pass, including false positives
  * @param items   number of keys that the filter has room for
  */
@@ -33,7 +33,7 @@ final case class Reducer(
   /** Whether both filter the same relation, and a column of one key is a column of the other. */
   def overlaps(other: Reducer): Boolean = reduced == other.reduced && classes.exists(other.classes.contains)
 
-  /** Classes of the key's columns. */
+  /** Equalities of the key's columns. */
   def classes: Vector[Int] = keys.map(_._1)
 
   /** Size of the filter in bits, for its number of items. */
@@ -61,9 +61,9 @@ object Reducer {
 /**
  * What a caller allows for reducers.
  *
- * @param reducible pairs of relation and class: a filter by the relation's member of the class is allowed on the
- *                  relation
- * @param readable  pairs of relation and class: the relation can be read a second time for its member of the class
+ * @param reducible pairs of relation and equality (`JoinGraph.keys`): a filter by the relation's member of it is
+ *                  allowed on the relation
+ * @param readable  such pairs: the relation can be read a second time for its member of the equality
  * @param small     relations that can be read a second time and that the engine broadcasts by itself
  * @param tasks     number of tasks that read a readable relation; only asked for candidates, because it may take a look
  *                  at all files. Each task makes a filter of its own, and one task merges them.

@@ -11,9 +11,9 @@ import dovetail.kernel.profile.Source
  * shares with the reduced relation. Reducers that certainly keep most rows are left out. Of the others, those that drop
  * the most rows come first.
  *
- * Only relations outside all closed sides of operators take part ([[Levels.Top]]). The equalities of a class there hold
+ * Only relations outside all closed sides of operators give keys ([[Levels.Top]]). The equalities of a class there hold
  * in every row of the result, so a row without a partner is in no row of the result. A relation on the right of an
- * outer, semi or anti join is neither reduced nor a source of keys.
+ * outer, semi or anti join is reduced only by a relation on its left ([[JoinGraph.filters]]).
  */
 final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
   import ReducerCandidates._
@@ -32,7 +32,7 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
 
   /** The relations that may be reduced: the largest ones. */
   private def targets: Vector[Int] = {
-    val all   = rules.reducible.map(_._1).filter(atTop).toVector.sorted
+    val all   = rules.reducible.map(_._1).toVector.sorted
     val large = all.filter(rowsOf(_) >= LeastRows).sortBy(-rowsOf(_)).take(MostTargets)
     if (rules.forced) all else large
   }
@@ -101,10 +101,12 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
 
   /** Columns that a filter on the reduced relation can look up, with the first relation of `by` that has each. */
   private def keys(reduced: Int, by: Vector[Int]): Vector[(Int, Int)] = for {
-    c <- graph.classesOf(reduced)
-    if rules.reducible((reduced, c))
-    r <- by.find(r => rules.readable((r, c)))
+    c <- keysOf.getOrElse(reduced, Vector.empty)
+    r <- by.find(r => rules.readable((r, c)) && graph.filters(c, reduced, r))
   } yield (c, r)
+
+  private val keysOf: Map[Int, Vector[Int]] =
+    rules.reducible.toVector.sorted.groupBy(_._1).map { case (r, all) => r -> all.map(_._2) }
 
   private def reducer(reduced: Int, by: Vector[Int]): Option[Reducer] = {
     val columns = keys(reduced, by)

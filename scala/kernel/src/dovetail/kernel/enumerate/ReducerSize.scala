@@ -27,11 +27,12 @@ final private class ReducerSize(graph: JoinGraph, reduced: Int, by: Vector[Int],
 
   private def numbered(ms: Vector[Member]): Vector[Member] = ms.map(m => m.copy(relation = number(m.relation)))
 
-  private val classes = graph.classes.flatMap { k =>
-    val within  = if (columns.exists(_._1 == k.index)) set else by
-    val members = numbered(k.members.filter(m => within.contains(m.relation)))
-    if (members.map(_.relation).distinct.size > 1) Some(members) else None
-  }.zipWithIndex.map { case (members, i) => EquivalenceClass(i, members) }
+  private val classes =
+    graph.keys.filter(k => k.index < graph.classes.size || columns.exists(_._1 == k.index)).flatMap { k =>
+      val within  = if (columns.exists(_._1 == k.index)) set else by
+      val members = numbered(k.members.filter(m => within.contains(m.relation)))
+      if (members.map(_.relation).distinct.size > 1) Some(members) else None
+    }.zipWithIndex.map { case (members, i) => EquivalenceClass(i, members) }
 
   private val model = new CardinalityModel(JoinGraph(relations, classes, Vector.empty))
 
@@ -59,7 +60,7 @@ final private class ReducerSize(graph: JoinGraph, reduced: Int, by: Vector[Int],
 
   private def rowsOf(r: Int): Double = graph.relations(r).profile.rows.value
 
-  private def member(r: Int, c: Int): Member = graph.classes(c).memberOf(r).get
+  private def member(r: Int, c: Int): Member = graph.keys(c).memberOf(r).get
 
   /** Distinct values of a column of the key, in the rows of the source. */
   private def distinct(c: Int, r: Int): Double = {

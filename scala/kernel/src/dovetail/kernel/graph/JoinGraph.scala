@@ -199,6 +199,34 @@ final case class JoinGraph(
     found.map(_.result()).toVector
   }
 
+  /**
+   * The classes, followed by the equalities of the operators in the same form, by which a relation may be filtered with
+   * the keys of another one ([[filters]]). Samples number them alike ([[RelationSample]]).
+   */
+  lazy val keys: Vector[EquivalenceClass] = classes ++ operators.flatMap(_.equalities).zipWithIndex.map {
+    case ((left, right), i) => EquivalenceClass(classes.size + i, Vector(left, right))
+  }
+
+  // for each equality of the operators, its operator
+  private lazy val operatorOf: Vector[Operator] = operators.flatMap(o => o.equalities.map(_ => o))
+
+  /**
+   * Whether rows of `reduced` may be dropped if they have no partner in `source` by an equality, whatever rows there
+   * are: no row of the result would change. That holds outside all closed sides. It also holds for the right side of an
+   * operator, if its left rows come from the source: of a row of the result, no partner is dropped. Other left rows may
+   * gain or lose a partner only if the source has no such rows.
+   *
+   * @param k index of [[keys]]
+   */
+  def filters(k: Int, reduced: Int, source: Int): Boolean = levels.levelOf(source) == Levels.Top &&
+    keys(k).memberOf(source).isDefined && keys(k).memberOf(reduced).isDefined && source != reduced &&
+    (if (k < classes.size) levels.levelOf(reduced) == Levels.Top
+     else {
+       val o = operatorOf(k - classes.size)
+       o.kind != JoinKind.FullOuter && o.execution == Operator.ByKeys && o.right.contains(reduced) &&
+       levels.levelOf(reduced) == Levels.right(o.index)
+     })
+
   /** Joint NDV of a relation's members in several classes, or None if nobody counted it. */
   def groupNdv(relation: Int, of: Iterable[Int]): Option[Double] = {
     val columns = of.flatMap(c => classes(c).memberOf(relation)).map(_.columns)

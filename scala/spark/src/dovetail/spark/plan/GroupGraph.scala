@@ -8,7 +8,6 @@ import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs, WrittenJoin}
 import org.apache.spark.sql.dovetail.leaf.{HashedLeaf, PartitionColumns}
 import org.apache.spark.sql.dovetail.predicates.{
-  Conjuncts,
   ExpressionText,
   JoinCondition,
   JoinPredicates,
@@ -31,19 +30,11 @@ final class GroupGraph(
     repeated: RepeatedInputs,
     planner: Planner
 ) {
-  import GroupGraph.Conjunct
-
-  private val conditions: Vector[Vector[Conjunct]] = group.operators.map { o =>
-    o.condition.toVector.flatMap(Conjuncts(_)).map { e =>
-      val condition = predicates.classifier(e)
-      val key       = condition.key(o.left.contains, o.right.contains)
-      Conjunct(condition, key.map { case (l, r) => (GroupGraph.member(l), GroupGraph.member(r)) })
-    }
-  }
-  private val members     = predicates.members
-  private val relationsIn = members.map(_.map(_.relation).toSet)
-  private val profiles    = leaves.indices.toVector.map(withJointNdv)
-  private val selectivity = new PredicateSelectivity(
+  private val conditions: Vector[Vector[OperatorConjunct]] = OperatorConjunct.of(group, predicates)
+  private val members                                      = predicates.members
+  private val relationsIn                                  = members.map(_.map(_.relation).toSet)
+  private val profiles                                     = leaves.indices.toVector.map(withJointNdv)
+  private val selectivity                                  = new PredicateSelectivity(
     profiles,
     predicates.classifier.relationsOf,
     (leaf, conditions, formula) => statistics.samples(leaves(leaf)).flatMap(_.alternatives(conditions, formula))
@@ -156,7 +147,7 @@ final class GroupGraph(
   }
 
   /** Of equalities that NULL satisfies, as NOT IN makes them, Spark has a hash table only for a single one. */
-  private def execution(o: WrittenJoin, conjuncts: Vector[Conjunct]): Operator.Execution = {
+  private def execution(o: WrittenJoin, conjuncts: Vector[OperatorConjunct]): Operator.Execution = {
     val (aware, others) = conjuncts.partition(_.condition.equality.exists(_.kind == JoinCondition.NullAware))
     if (aware.isEmpty || others.exists(_.condition.across(o.left.contains, o.right.contains))) Operator.ByKeys
     else if (planner.hashesNotIn && o.kind == JoinKind.Anti && conjuncts.size == 1 && aware.head.key.nonEmpty)
@@ -165,27 +156,4 @@ final class GroupGraph(
   }
 
   private def member(m: JoinPredicates.ClassMember): Member = JoinPredicates.member(m, profiles, text)
-}
-
-private object GroupGraph {
-  import JoinPredicates.ClassMember
-
-  /**
-   * One conjunct of the condition of a join that is not inner.
-   *
-   * @param key hash key of the join, the member of its left side first
-   */
-  final case class Conjunct(condition: JoinCondition, key: Option[(ClassMember, ClassMember)]) {
-
-    /** The members of the key as samples have them: none if NULLs match, because to samples a NULL has no partner. */
-    def sampled: Option[Vector[ClassMember]] = key.map { case (l, r) =>
-      if (condition.equality.exists(_.kind == JoinCondition.NullSafe)) Vector.empty else Vector(l, r)
-    }
-
-    /** Whether a row of the right side with NULL in this column has no partner by this conjunct. */
-    def rejectsNull(column: Attribute): Boolean =
-      key.exists(_._2.expression.semanticEquals(column)) && sampled.exists(_.nonEmpty)
-  }
-
-  def member(side: JoinCondition.Side): ClassMember = ClassMember(side.relations.head, side.expression)
 }

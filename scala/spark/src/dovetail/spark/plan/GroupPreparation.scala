@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs}
 import org.apache.spark.sql.dovetail.history.{HistoryForms, KnownGroup, KnownRuns}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
+import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 import org.apache.spark.sql.dovetail.report.{LazyValue, Trace}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.{GroupForm, Steering}
@@ -30,7 +31,11 @@ final case class PreparedGroup(
 ) {
   def graph: JoinGraph = known.graph
 
-  def rebuild: RebuildPlan = new RebuildPlan(group, leaves, predicates, graph, memory)
+  /** The sides of the equalities by which inputs may be filtered, in the order of [[JoinGraph.keys]]. */
+  lazy val keys: Vector[Vector[ClassMember]] =
+    predicates.members ++ OperatorConjunct.of(group, predicates).flatten.flatMap(_.filtered)
+
+  def rebuild: RebuildPlan = new RebuildPlan(this)
 
   /** Names of the relations. */
   lazy val names: GroupNames = GroupNames(group, leaves)

@@ -65,7 +65,7 @@ final class RangeFilters(planner: Planner, statistics: PlanStatistics, allowance
 
   /** The table that an input reads with projections and filters alone, and its column that has the keys of a class. */
   private def scanned(ready: PreparedGroup, r: Int, c: Int): Option[Scan] =
-    ready.predicates.members(c).find(_.relation == r).map(_.expression).collect { case key: Attribute => key }
+    ready.keys(c).find(_.relation == r).map(_.expression).collect { case key: Attribute => key }
       .filter(key => isNumber(key.dataType)).flatMap(key =>
         table(ready.leaves(r)).filter(_.outputSet.contains(key)).map(Scan(_, key))
       )
@@ -87,7 +87,10 @@ object RangeFilters {
   private val LeastBytes = 128L * 1024 * 1024
 
   /** Whether ranges are used, and the plan scans a large table of which row groups may be skipped. */
-  def mayPay(plan: LogicalPlan, conf: SQLConf): Boolean = areOn(conf) &&
+  def mayPay(plan: LogicalPlan, conf: SQLConf): Boolean = areOn(conf) && scansLargeTable(plan)
+
+  /** Whether the plan scans a table of Parquet files that takes long to read. */
+  def scansLargeTable(plan: LogicalPlan): Boolean =
     plan.exists { case r: LogicalRelation => files(r).exists(_.sizeInBytes >= LeastBytes); case _ => false }
 
   def areOn(conf: SQLConf): Boolean =
@@ -109,7 +112,7 @@ object RangeFilters {
     /** The remark on the range in explain. */
     def note(ready: PreparedGroup): String = {
       val names   = ready.graph.relations.map(_.name)
-      val members = range.by.headOption.toVector.flatMap(ready.graph.classes(range.keys).memberOf(_)).map(_.text)
+      val members = range.by.headOption.toVector.flatMap(ready.graph.keys(range.keys).memberOf(_)).map(_.text)
       "%s is read only between the smallest and the largest %s (about %.0f %% of its row groups)"
         .formatLocal(Locale.ROOT, names(range.reduced), members.mkString, read * 100.0)
     }
@@ -122,7 +125,7 @@ object RangeFilters {
     ranges.map(r => r.range.reduced -> condition(ready, r))
 
   private def condition(ready: PreparedGroup, r: Range): Expression = {
-    val keys = ready.predicates.members(r.range.keys).collectFirst {
+    val keys = ready.keys(r.range.keys).collectFirst {
       case m if m.relation == r.range.by.head => m.expression
     }.collect { case key: Attribute => Project(Seq(key), ready.rebuild.keys(r.range.by, r.range.tested)) }.get
     // one partition needs no exchange

@@ -1,14 +1,13 @@
 package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.enumerate.{JoinTree, Shape}
-import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
+import dovetail.kernel.graph.{Step, WideSet}
 import org.apache.spark.sql.catalyst.expressions.{And, AttributeMap, AttributeReference, EqualTo, Expression}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{Cross, Inner}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.group.{JoinGroup, WrittenJoin}
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
-import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 
 /**
@@ -25,17 +24,10 @@ import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
  * An input that the search does not count as broadcast must not be broadcast, nor a join that may take more memory than
  * there is. Spark decides by the bytes of files, and takes a semi join for as large as its left input, so the hint of
  * the join keeps Spark from it.
- *
- * @param memory bytes of memory that a broadcast may take
  */
-final class RebuildPlan(
-    group: JoinGroup,
-    leaves: Vector[LogicalPlan],
-    predicates: JoinPredicates,
-    graph: JoinGraph,
-    memory: Double
-) {
+final class RebuildPlan(ready: PreparedGroup) {
   import RebuildPlan.Methods
+  import ready.{graph, group, leaves, memory, predicates}
 
   private val starts = new StartOrder(leaves)
 
@@ -51,7 +43,7 @@ final class RebuildPlan(
     val joins      = tree.joins.map(j => j.relations.toSet -> j).toMap
     val broadcasts = new GroupBroadcasts(tree, memory).fitting
     val methods    = Methods(joins.get(_).flatMap(broadcasts.get), joins(_).memory > memory)
-    val filters    = new ReducerFilters(leaves, predicates, keys)(tree.reducers)
+    val filters    = new ReducerFilters(ready.keys, keys)(tree.reducers)
     val inputs     = leaves.indices.toVector.map(i =>
       (filters.getOrElse(i, Vector.empty) ++ more.collect { case (`i`, filter) => filter })
         .foldLeft(leaves(i))((input, filter) => Filter(filter, input))

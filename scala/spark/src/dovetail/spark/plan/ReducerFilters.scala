@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.SharedFileIndex
 import org.apache.spark.sql.dovetail.group.SubqueryCopies
 import org.apache.spark.sql.dovetail.leaf.{FailingScan, LeafNames}
-import org.apache.spark.sql.dovetail.predicates.JoinPredicates
+import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 import org.apache.spark.sql.execution.datasources.{FileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -20,13 +20,11 @@ import org.apache.spark.sql.internal.SQLConf
  * adds no second filter for such a key. Spark's own rule for runtime filters comes after ours; after that rule, Spark
  * pushes our filter down to the scan.
  *
- * NULL keys need no special treatment: whether a row with a NULL key passes or not, its join drops it.
+ * NULL keys need no special treatment: a row with a NULL key has no partner, whether it passes or not.
+ *
+ * @param members sides of the equalities by which inputs may be filtered ([[PreparedGroup.keys]])
  */
-final class ReducerFilters(
-    leaves: Vector[LogicalPlan],
-    predicates: JoinPredicates,
-    source: KeySource
-) {
+final class ReducerFilters(members: Vector[Vector[ClassMember]], source: KeySource) {
 
   /** Per reduced input, its filter conditions. */
   def apply(reducers: Vector[Reducer]): Map[Int, Vector[Expression]] =
@@ -38,9 +36,9 @@ final class ReducerFilters(
     BloomFilterMightContain(ScalarSubquery(KeySource.prepared(aggregate)), hash(r.classes.map(_ -> r.reduced)))
   }
 
-  /** The hash of a key whose columns are members of classes. */
+  /** The hash of a key whose columns are sides of equalities. */
   private def hash(key: Vector[(Int, Int)]): Expression =
-    new XxHash64(key.flatMap { case (c, r) => predicates.members(c).find(_.relation == r).map(_.expression) })
+    new XxHash64(key.flatMap { case (c, r) => members(c).find(_.relation == r).map(_.expression) })
 }
 
 object ReducerFilters {
@@ -63,9 +61,9 @@ object ReducerFilters {
   private def ofKeys(ready: PreparedGroup, planner: Planner, most: Long): ReducerRules = {
     val leaves = ready.leaves
     val again  = leaves.indices.filter(i => RereadInput(leaves(i))).toSet
-    // keys of both sides have the same type, because they are members of one class
+    // both sides of an equality have the same type
     val keys = for {
-      (members, c) <- ready.predicates.members.zipWithIndex
+      (members, c) <- ready.keys.zipWithIndex
       m            <- members
       key          <- attribute(m.expression) if leaves(m.relation).outputSet.contains(key)
     } yield (m.relation, c, key)

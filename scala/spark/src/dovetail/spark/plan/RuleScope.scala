@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.sql.catalyst.expressions.{Exists, InSubquery}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, RowLevelWrite}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LeafNode, LogicalPlan, RowLevelWrite}
 import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, COMMAND, EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
@@ -39,8 +39,11 @@ private[plan] object RuleScope {
   }
 
   /**
-   * Whether the plan has at least two EXISTS or IN subqueries, which make a group of three relations without a join.
+   * Whether the plan has at least two EXISTS or IN subqueries, which make a group of three relations without a join, or
+   * one beside a large table that may be filtered.
    */
-  private def hasSemiJoins(plan: LogicalPlan): Boolean = plan.containsAnyPattern(EXISTS_SUBQUERY, IN_SUBQUERY) &&
-    plan.collect { case Filter(c, _) => c.collect { case e @ (_: Exists | _: InSubquery) => e } }.flatten.size > 1
+  private def hasSemiJoins(plan: LogicalPlan): Boolean = plan.containsAnyPattern(EXISTS_SUBQUERY, IN_SUBQUERY) && (
+    plan.collect { case Filter(c, _) => c.collect { case e @ (_: Exists | _: InSubquery) => e } }.flatten.size > 1 ||
+      plan.collectWithSubqueries { case r: LeafNode => r }.exists(RangeFilters.scansLargeTable)
+  )
 }

@@ -26,7 +26,7 @@ final case class ReducerReport(
 
 object ReducerReport {
   def apply(graph: JoinGraph, r: Reducer): ReducerReport = {
-    def member(c: Int, of: Int) = graph.classes(c).memberOf(of).get
+    def member(c: Int, of: Int) = graph.keys(c).memberOf(of).get
     ReducerReport(
       graph.relations(r.reduced).name,
       r.by.map(graph.relations(_).name),
