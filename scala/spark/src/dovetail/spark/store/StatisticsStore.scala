@@ -284,8 +284,8 @@ object StatisticsStore {
   }
 
   /**
-   * Most characters of the readable part of a file name: enough to recognize a table in a listing, and with the hash far
-   * below the 255 bytes that file systems allow.
+   * Most characters of the readable part of a file name: enough to recognize a table in a listing, and with the hash
+   * far below the 255 bytes that file systems allow.
    */
   private val NameLength = 40
 }
