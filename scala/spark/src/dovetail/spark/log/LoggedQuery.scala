@@ -2,8 +2,8 @@ package org.apache.spark.sql.dovetail.log
 
 import java.time.Instant
 
-import org.apache.spark.sql.dovetail.base.Nanoseconds
-import org.apache.spark.sql.dovetail.report.{GroupReport, JoinReport, LazyValue, QError, TreeReport}
+import org.apache.spark.sql.dovetail.base.{LazyValue, Nanoseconds}
+import org.apache.spark.sql.dovetail.report.{GroupReport, JoinReport, QError, TreeReport}
 import org.apache.spark.sql.types._
 
 /**

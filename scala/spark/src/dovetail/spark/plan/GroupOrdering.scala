@@ -5,12 +5,12 @@ import dovetail.kernel.size.CardinalityModel
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.base.{FailOpen, LazyValue}
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
 import org.apache.spark.sql.dovetail.history.{HistoryEntry, HistoryForms, KnownRuns, RunRecorder}
-import org.apache.spark.sql.dovetail.report.{Decision, GroupIdentity, GroupReport, LazyValue, Trace}
+import org.apache.spark.sql.dovetail.report.{Decision, GroupIdentity, GroupReport, Trace}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.{Capture, GroupForm, Steering}
 import org.apache.spark.sql.internal.SQLConf
