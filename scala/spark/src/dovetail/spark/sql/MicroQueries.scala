@@ -54,9 +54,9 @@ final class MicroQueries(session: SparkSession, rows: Long) {
     val probe = (time(broadcast("-bk - 1")) - scan) / rows
     val row   = (time(broadcast("bk")) - scan) / rows - probe
 
-    val half      = rows / 2
-    val sorts     = time(s"SELECT * FROM (${moved(narrow)}) SORT BY k") - plain - exchanged
-    val compare   = sorts / rows / log2(rows.toDouble)
+    val half    = rows / 2
+    val sorts   = time(s"SELECT * FROM (${moved(narrow)}) SORT BY k") - plain - exchanged
+    val compare = sorts / rows / log2(rows.toDouble)
     // a join reads and exchanges the larger input and one of half its size
     val inputs    = (plain + exchanged) * (1.0 + half.toDouble / rows)
     val build     = (time(joined("SHUFFLE_HASH", half)) - inputs - probe * rows) / half
