@@ -20,8 +20,8 @@ import org.apache.spark.sql.dovetail.history.MeasuredOrder.QueryTime
 import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity}
 
 /**
- * Planning uses the results of earlier runs: the exact rows, if the same query ran over the same data. How a sub-plan is
- * found again, and how the history is kept.
+ * Planning uses the results of earlier runs: the exact rows, if the same query ran over the same data. How a sub-plan
+ * is found again, and how the history is kept.
  */
 class HistorySuite extends HistoryTables {
   test("a query that has run is planned with its rows, each with its source; the answer stays") {
