@@ -22,8 +22,8 @@ class Config(ConfigBase):
     '200'
 
     Attributes:
-        enabled: Whether Dovetail changes plans: join orders, broadcasts, hash joins and early groupings. If false,
-            Spark plans as it does without Dovetail.
+        enabled: Whether Dovetail changes plans: join orders, also at run time, broadcasts, hash joins, Bloom filters,
+            semi joins, early groupings, and published statistics. If false, Spark plans as it does without Dovetail.
         cost_model: The model that rates join orders. 'physical' prices exchanges, sorts, hash tables, broadcasts and
             produced rows. 'cardWeight' is weight * rows + (1 - weight) * bytes, summed over the joins.
         card_weight: Weight of rows against bytes if spark.dovetail.cost.model is 'cardWeight'.
@@ -34,9 +34,10 @@ class Config(ConfigBase):
         histograms: Whether estimates use the equi-height histograms of tables that have them, and whether DOVETAIL
             ANALYZE collects the quantiles from which it makes histograms.
         footers_enabled: Whether Dovetail takes rows, NULLs, ranges and estimates of distinct counts from the footers of
-            Parquet and ORC files, for tables without better statistics.
-        footers_max_ms: Milliseconds that one query may wait for footers and rows of files. A query that reads large
-            files waits once more for each 256 MiB of them, up to five times in total. The first queries of a JVM, which
+            Parquet and ORC files, for tables without better statistics. If false, no rows of these files are read
+            either.
+        footers_max_ms: Milliseconds that one query may wait for footers and rows of files. A query waits once for each
+            256 MiB of the files that it reads: at least once, at most five times. The first queries of a JVM, which
             have to load and compile the readers, may wait longer: in total, 20 times this limit for each kind of
             reader. Footers stay in memory for later queries, which continue where this one stopped. If only a part of a
             table's footers was read, its rows are extrapolated. The default suffices for some hundred files on a local
@@ -105,13 +106,15 @@ class Config(ConfigBase):
         sample_files: Whether Dovetail reads some rows of Parquet, ORC, CSV and JSON tables without a collected sample
             while it plans a query, in the time that spark.dovetail.footers.maxMs leaves. It tests predicates on these
             rows, counts join keys of small Parquet and ORC tables, and estimates the number of rows of CSV and JSON
-            tables. The rows stay in the driver's memory for later queries.
+            tables. The rows stay in the driver's memory for later queries. Parquet and ORC also need
+            spark.dovetail.footers.enabled.
         jdbc_statistics: Whether Dovetail asks PostgreSQL for its own statistics of tables that are read over JDBC,
             while it plans a query: one query per table on pg_class and pg_stats, over the connection options of the
             table. The answer stays in the driver's memory for ten minutes.
         sample_counts: Whether Dovetail counts the rows of a filtered Parquet or ORC table while it plans a query, if
             the estimate of these rows is uncertain and decides between join orders. It reads the columns of the filter
-            from all files, within the planning time, if the order can save several times the work of counting.
+            from all files, within the planning time, if the order can save several times the work of counting. Needs
+            spark.dovetail.sample.files and spark.dovetail.footers.enabled.
         sample_user_functions: Whether predicates with user-defined functions are tested on rows while a query is
             planned, within its planning time. If false, only Spark's own functions run then: a user-defined function
             may be slow or have side effects.

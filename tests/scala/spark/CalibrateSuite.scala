@@ -1,12 +1,16 @@
 package org.apache.spark.sql.dovetail
 
+import java.io.IOException
 import java.nio.file.{Files, Path}
 
 import dovetail.kernel.cost.{CostConstants, CostText}
+import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.dovetail.cluster.ClusterCosts
+import org.apache.spark.sql.dovetail.cluster.{ClusterCosts, StoredCosts}
+import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.sql.MicroQueries
+import org.apache.spark.sql.dovetail.store.StoreFiles
 
 /** Constants of the cost model: measured, stored, set by hand, and wrong ones. */
 class CalibrateSuite extends DovetailSuite {
@@ -49,6 +53,26 @@ class CalibrateSuite extends DovetailSuite {
         lines.size == 1 && lines.head.contains("merge is 'seven'") && lines.head.contains("DOVETAIL CALIBRATE"),
         lines
       )
+    }
+  }
+
+  test("a file system that fails for a while costs the measured constants only for that while") {
+    withDirectory { d =>
+      withConf(WatchedFileSystem.setting) {
+        val directory = new HadoopPath(s"${WatchedFileSystem.Scheme}:$d")
+        Files.writeString(d.resolve("cluster.costs"), "merge=7")
+        var now    = 0L
+        val stored = new StoredCosts(new StoreFiles(directory, spark.sessionState.newHadoopConf()), () => now)
+        WatchedFileSystem.beforeOpen = _ => throw new IOException("503 Slow Down")
+        val (found, lines) =
+          try LogCapture("dovetail")(stored.constants)
+          finally WatchedFileSystem.beforeOpen = (_: HadoopPath) => ()
+        assert(found == CostConstants() && lines.size == 1, lines)
+        assert(lines.head.contains("503 Slow Down") && lines.head.contains("tries it again every 30 s"), lines)
+        assert(stored.constants == CostConstants(), "not every query asks a file system that failed")
+        now += Aside.TriedAgainAfter
+        assert(stored.constants == CostConstants(merge = 7.0))
+      }
     }
   }
 

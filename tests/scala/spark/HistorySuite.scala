@@ -1,6 +1,10 @@
 package org.apache.spark.sql.dovetail
 
-import java.nio.file.{Files, Path}
+import java.net.URI
+import java.nio.file.attribute.FileTime
+import java.nio.file.{Files, Path, Paths}
+import java.time.Instant
+import java.time.temporal.ChronoUnit
 
 import org.apache.spark.sql.dovetail.base.{BoundedJson, DovetailConf}
 import org.apache.spark.sql.dovetail.history.{
@@ -16,8 +20,8 @@ import org.apache.spark.sql.dovetail.history.MeasuredOrder.QueryTime
 import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity}
 
 /**
- * Planning uses the results of earlier runs: the exact rows, if the same query ran over the same data. How a sub-plan is
- * found again, and how the history is kept.
+ * Planning uses the results of earlier runs: the exact rows, if the same query ran over the same data. How a sub-plan
+ * is found again, and how the history is kept.
  */
 class HistorySuite extends HistoryTables {
   test("a query that has run is planned with its rows, each with its source; the answer stays") {
@@ -160,6 +164,26 @@ class HistorySuite extends HistoryTables {
       runs(star)
       assert(say("FORGET HISTORY") == "2 entries of the history removed")
       assert(spark.sql("SELECT * FROM dovetail_history()").isEmpty)
+    }
+  }
+
+  test("what a run recorded of a part of its joins is forgotten with its query, and nothing else") {
+    remembering() { _ =>
+      // a run does not record the rows of files that are newer than its query
+      spark.table("h_a").inputFiles.foreach(f =>
+        Files.setLastModifiedTime(Paths.get(URI.create(f)), FileTime.from(Instant.now.plus(1, ChronoUnit.DAYS)))
+      )
+      spark.sql("REFRESH TABLE h_a")
+      runs(star)
+      val part = recorded.keySet
+      assert(part(Set("h_fact")) && !part.exists(_("h_a")), part)
+      val other = "SELECT f.id FROM h_fact f JOIN h_b b ON f.c = b.k JOIN h_c c ON f.b = c.k WHERE b.v = 1 AND c.v = 3"
+      runs(other)
+      def forget(query: String) =
+        spark.sql(s"DOVETAIL FORGET HISTORY FOR $query").head().getString(0).takeWhile(_ != ' ')
+      assert(forget(star.replace("c.v = 2", "c.v = 0")) == "0")
+      assert(forget(star) == "1")
+      assert(recorded.keySet(Set("h_fact", "h_b", "h_c")) && forget(other) == "2" && recorded.isEmpty)
     }
   }
 

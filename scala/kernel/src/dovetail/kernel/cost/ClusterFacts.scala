@@ -38,7 +38,7 @@ final case class ClusterFacts(
   def mayBroadcast(bytes: Double, cautious: Double): Boolean = bytes <= staticBytes && cautious <= memoryLimit
 
   /** Maximum bytes of memory that a broadcast of our choice may take. */
-  def memoryLimit: Double = math.min(staticMemory, staticBytes * ClusterFacts.RiskFactor)
+  def memoryLimit: Double = math.min(staticMemory, ClusterFacts.riskLimit(staticBytes))
 }
 
 object ClusterFacts {
@@ -49,4 +49,11 @@ object ClusterFacts {
    * far from Spark's limits (1 GiB of results on the driver, 8 GiB per broadcast), beyond which a query fails.
    */
   val RiskFactor = 128.0
+
+  /**
+   * Maximum bytes of memory of a broadcast whose estimate is wrong.
+   *
+   * @param threshold largest estimated bytes that may be broadcast
+   */
+  def riskLimit(threshold: Double): Double = threshold * RiskFactor
 }

@@ -9,7 +9,7 @@ import dovetail.kernel.graph.{RelSet, Step}
 final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget) extends Receiver {
   // plans by the bits of their set if there are few relations, otherwise hashed; one of the two is null
   private val direct = if (size <= PlanTable.DirectSize) new Array[SubPlan](1 << size) else null
-  private val hashed = if (direct == null) new mutable.LongMap[SubPlan](1024) else null
+  private val hashed = if (direct == null) new mutable.LongMap[SubPlan](PlanTable.FirstSets) else null
   private var count  = 0L
   private val all    = RelSet.first(size)
 
@@ -95,6 +95,12 @@ object PlanTable {
 
   /** Number of relations up to which plans are found by the bits of their set: 2^16 references take 256 KiB. */
   private val DirectSize = 16
+
+  /**
+   * Sets for which a hashed table has room at first, a power of two. A chain of 44 relations has that many connected
+   * sets, and the table grows for others.
+   */
+  private val FirstSets = 1024
 
   /** Number of pairs between two looks at the clock, as a bit mask: a look costs about as much as a pair. */
   private[enumerate] val ClockInterval = 255L

@@ -72,8 +72,8 @@ object Alternatives {
   private val Enumerated = 8
 
   /**
-   * Maximum number of sets of a relation that are combined with those of another one: all that are enumerated. Rows of a
-   * sample may have thousands, and pairs of them would take seconds and gigabytes.
+   * Maximum number of sets of a relation that are combined with those of another one: all that are enumerated. Rows of
+   * a sample may have thousands, and pairs of them would take seconds and gigabytes.
    */
   private val MostSets = 1 << Enumerated
 

@@ -5,10 +5,10 @@ package dovetail.kernel.profile
  * them, and so do filters and joins above a grouping.
  *
  * Only the mean size of a group is known, and the sizes of the groups of frequent values, if these were counted. The
- * other sizes follow the geometric distribution, which has the largest entropy of all distributions of positive integers
- * with this mean (Jaynes, "Information theory and statistical mechanics", 1957): most groups are smaller than the mean,
- * a few are many times larger. Values are draws from the column that are partly alike within a group; what is known is
- * the column as a whole, so each formula takes the geometric mean of independent and of equal values.
+ * other sizes follow the geometric distribution, which has the largest entropy of all distributions of positive
+ * integers with this mean (Jaynes, "Information theory and statistical mechanics", 1957): most groups are smaller than
+ * the mean, a few are many times larger. Values are draws from the column that are partly alike within a group; what is
+ * known is the column as a whole, so each formula takes the geometric mean of independent and of equal values.
  *
  * @param rows     rows of the input
  * @param groups   groups among them

@@ -21,7 +21,8 @@ final private[profile] class ValueSpread private (cells: Vector[Bucket]) {
   /**
    * The spread of other values of the same range.
    *
-   * @param below share of these values up to a value, from the share of the column's values up to it; ascends from 0 to 1
+   * @param below share of these values up to a value, from the share of the column's values up to it; ascends from 0
+   *              to 1
    */
   def transformed(below: Double => Double): Histogram = {
     val ends = cells.scanLeft(0.0)((sum, b) => math.min(1.0, sum + b.weight))

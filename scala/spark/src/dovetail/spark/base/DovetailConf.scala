@@ -13,8 +13,8 @@ object DovetailConf {
     boolean(
       "spark.dovetail.enabled",
       true,
-      "Whether Dovetail changes plans: join orders, broadcasts, hash joins and early groupings. If false, Spark " +
-        "plans as it does without Dovetail."
+      "Whether Dovetail changes plans: join orders, also at run time, broadcasts, hash joins, Bloom filters, semi " +
+        "joins, early groupings, and published statistics. If false, Spark plans as it does without Dovetail."
     )
 
   val CostModel: Setting[String] = choice(
@@ -54,15 +54,15 @@ object DovetailConf {
     "spark.dovetail.footers.enabled",
     true,
     "Whether Dovetail takes rows, NULLs, ranges and estimates of distinct counts from the footers of Parquet " +
-      "and ORC files, for tables without better statistics."
+      "and ORC files, for tables without better statistics. If false, no rows of these files are read either."
   )
 
   val FootersMaxMs: Setting[Long] = long(
     "spark.dovetail.footers.maxMs",
     100L,
     0L,
-    "Milliseconds that one query may wait for footers and rows of files. A query that reads large files waits " +
-      "once more for each 256 MiB of them, up to five times in total. The first queries of a JVM, which have " +
+    "Milliseconds that one query may wait for footers and rows of files. A query waits once for each 256 MiB of the " +
+      "files that it reads: at least once, at most five times. The first queries of a JVM, which have " +
       "to load and compile the readers, may wait longer: in total, 20 times this limit for each kind of reader. " +
       "Footers stay in memory for later queries, which continue where this one stopped. If only a part of a " +
       "table's footers was read, its rows are extrapolated. The default suffices for some hundred files on a local " +
@@ -104,8 +104,8 @@ object DovetailConf {
     0.1,
     0.0,
     1.0,
-    "Share of the estimated cost of the written order that another order must save to be taken. An order that has run " +
-      "before must only cost less. With 1.0, no order is taken that the user has not asked for."
+    "Share of the estimated cost of the written order that another order must save to be taken. An order that has " +
+      "run before must only cost less. With 1.0, no order is taken that the user has not asked for."
   )
 
   val Order: Setting[String] = text(
@@ -251,7 +251,8 @@ object DovetailConf {
     "Whether Dovetail reads some rows of Parquet, ORC, CSV and JSON tables without a collected sample " +
       "while it plans a query, in the time that spark.dovetail.footers.maxMs leaves. It tests predicates on these " +
       "rows, counts join keys of small Parquet and ORC tables, and estimates the number of rows of CSV and JSON " +
-      "tables. The rows stay in the driver's memory for later queries."
+      "tables. The rows stay in the driver's memory for later queries. Parquet and ORC also need " +
+      "spark.dovetail.footers.enabled."
   )
 
   val JdbcStatistics: Setting[Boolean] = boolean(
@@ -267,7 +268,8 @@ object DovetailConf {
     true,
     "Whether Dovetail counts the rows of a filtered Parquet or ORC table while it plans a query, if the estimate of " +
       "these rows is uncertain and decides between join orders. It reads the columns of the filter from all files, " +
-      "within the planning time, if the order can save several times the work of counting."
+      "within the planning time, if the order can save several times the work of counting. Needs " +
+      "spark.dovetail.sample.files and spark.dovetail.footers.enabled."
   )
 
   val SampleUserFunctions: Setting[Boolean] = boolean(

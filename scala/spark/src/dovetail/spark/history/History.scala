@@ -1,18 +1,12 @@
 package org.apache.spark.sql.dovetail.history
 
-import java.util.concurrent.{
-  ConcurrentHashMap,
-  CountDownLatch,
-  ScheduledExecutorService,
-  ScheduledThreadPoolExecutor,
-  TimeUnit
-}
+import java.util.concurrent.{CountDownLatch, ScheduledExecutorService, ScheduledThreadPoolExecutor, TimeUnit}
 import java.util.concurrent.atomic.{AtomicBoolean, AtomicInteger}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.{DetachedThreads, FailOpen}
-import org.apache.spark.sql.dovetail.deadline.{Aside, AtExit}
-import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles}
+import org.apache.spark.sql.dovetail.deadline.Aside
+import org.apache.spark.sql.dovetail.store.{JsonList, StoreFiles, StoreSlot, StoreState}
 
 /**
  * The history of queries: rows of their sub-plans, errors of their estimates, join orders that have run. All
@@ -24,7 +18,7 @@ import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFile
  * of runs are written to the file in batches some seconds later, and when the JVM ends. A JVM that is killed loses the
  * results of these seconds.
  */
-final class History(files: StoreFiles) {
+final class History(files: StoreFiles) extends StoreState {
   import History._
 
   private val list =
@@ -34,9 +28,9 @@ final class History(files: StoreFiles) {
     )
 
   // used by the history's thread, and by the thread that reads the file first
-  private var told    = Map.empty[String, HistoryEntry]
-  private var unsaved = Map.empty[String, HistoryEntry]
-  private var writing = false
+  private var told              = Map.empty[String, HistoryEntry]
+  @volatile private var unsaved = Map.empty[String, HistoryEntry]
+  private var writing           = false
 
   /** What killed writers have left is removed once, by the first write of this application. */
   private lazy val cleaned: Unit = files.removeAbandoned()
@@ -108,8 +102,10 @@ final class History(files: StoreFiles) {
     reindex()
   }
 
+  override def isSaved: Boolean = unsaved.isEmpty && list.isSaved
+
   /** Writes all entries that are not written yet. */
-  def save(): Unit = synchronized {
+  override def save(): Unit = synchronized {
     writing = false
     if (unsaved.nonEmpty) {
       val mine = unsaved
@@ -160,18 +156,11 @@ object History {
   private val MostWaiting = 200
 
   private val waiting                               = new AtomicInteger
-  private val stores                                = new ConcurrentHashMap[StatisticsStore, History]()
+  private val ofStores                              = new StoreSlot(new History(_))
   private lazy val thread: ScheduledExecutorService =
     new ScheduledThreadPoolExecutor(1, new DetachedThreads("dovetail-history"))
 
-  def apply(session: SparkSession): History = stores.computeIfAbsent(
-    StatisticsStore(session),
-    s => {
-      val history = new History(s.files)
-      AtExit.afterContext("writing the history of queries")(history.save())
-      history
-    }
-  )
+  def apply(session: SparkSession): History = ofStores(session)
 
   /**
    * Runs `body` in the history's thread, so that no query waits for it. If that thread is blocked by a store, at most
@@ -194,7 +183,7 @@ object History {
   def settle(millis: Long): Unit = {
     val done   = new CountDownLatch(1)
     def work() =
-      try stores.values.forEach(_.catchUp())
+      try ofStores.all.foreach(_.catchUp())
       finally done.countDown()
     if (later(0L)(work())) done.await(millis, TimeUnit.MILLISECONDS)
     ()

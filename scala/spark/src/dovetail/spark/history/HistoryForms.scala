@@ -71,7 +71,7 @@ final class HistoryForms(
   def set(of: Vector[Int]): Option[String] =
     if (of.size == 1) relations(of.head) else part(of).map(_.key)
 
-  /** Key of a part of the group as if it were a group, with the order in which the part's form numbers its relations. */
+  /** Key of a part of the group as if it were a group, with the order in which its form numbers the relations. */
   def part(of: Vector[Int]): Option[GroupIdentity.Whole] = if (joins && of.nonEmpty) key(exact.formOf(of), of) else None
 
   private def key(form: SetForm, of: Seq[Int]): Option[GroupIdentity.Whole] =

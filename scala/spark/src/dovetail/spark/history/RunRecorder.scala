@@ -15,7 +15,7 @@ import org.apache.spark.sql.dovetail.report.{GroupIdentity, GroupReport}
 
 /**
  * Writes the results of a query into the history: complete row counts, under the keys by which later queries find them.
- * It runs in the history's thread, after the query.
+ * The query log's thread makes the keys while the query runs, and the history's thread writes the counts after that.
  */
 object RunRecorder {
 
@@ -35,12 +35,6 @@ object RunRecorder {
 
   def isOn(session: SparkSession): Boolean = DovetailConf.HistoryEnabled.get(session.sessionState.conf)
 
-  /** The relations of a group that later queries can recognize, and whose data has a stamp now. */
-  def recognized(group: JoinGroup, forms: HistoryForms): Vector[Int] = {
-    val stamps = new DataStamps
-    group.leaves.indices.filter(i => forms.relations(i).isDefined && stamps(group.leaves(i)).isDefined).toVector
-  }
-
   /**
    * The keys by which later queries recognize a group. Callers must not run this in the thread that plans.
    *
@@ -48,8 +42,7 @@ object RunRecorder {
    * @param tree    the chosen plan
    * @param planned rows of the relations, estimated from statistics alone
    * @param reduced relations that other inputs reduce, so that a run does not show their own row counts
-   * @param at      when the query was planned, in milliseconds of the system's clock: files that are newer were written
-   *                after that, and the query may not have read them
+   * @param at      when the query was planned, in milliseconds of the system's clock
    */
   def identity(
       group: JoinGroup,
@@ -59,15 +52,10 @@ object RunRecorder {
       planned: Vector[Double],
       reduced: Set[Int],
       at: Long
-  ): Option[GroupIdentity] = if (group.leaves.size > HistoryForms.MostRelations) None
-  else {
-    val stamps    = new DataStamps
-    val relations = group.leaves.indices.toVector.map { i =>
-      for (key <- forms.relations(i); data <- stamps(group.leaves(i)) if data.newest <= at)
-        yield GroupIdentity.OfRelation(key, HistoryForms.tables(group.leaves(i)), data)
-    }
-    val all  = group.leaves.indices.toSet
-    val sets =
+  ): Option[GroupIdentity] = {
+    val relations = new RecognizedGroup(group, forms).relations(at)
+    val all       = group.leaves.indices.toSet
+    val sets      =
       (group.leaves.indices.map(i => Set(i) -> planned(i)) ++ tree.joins.map(j =>
         j.relations.toSet -> j.estimated
       )).filter {

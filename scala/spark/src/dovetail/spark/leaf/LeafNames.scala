@@ -47,6 +47,7 @@ object LeafNames {
       f"${paths.head} and ${paths.size - 1} more ($hash%016x)"
     }
 
+  /** Most paths that are named one by one: a user reads no more of them, and each one may be a hundred characters. */
   private val MostPaths = 8
 
   /** Name of the leaf for people: its table, the last part of its path, or its kind. */

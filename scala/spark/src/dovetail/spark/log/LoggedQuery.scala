@@ -2,8 +2,8 @@ package org.apache.spark.sql.dovetail.log
 
 import java.time.Instant
 
-import org.apache.spark.sql.dovetail.base.Nanoseconds
-import org.apache.spark.sql.dovetail.report.{GroupReport, JoinReport, LazyValue, QError, TreeReport}
+import org.apache.spark.sql.dovetail.base.{LazyValue, Nanoseconds}
+import org.apache.spark.sql.dovetail.report.{GroupReport, JoinReport, QError, TreeReport}
 import org.apache.spark.sql.types._
 
 /**
@@ -97,8 +97,8 @@ final case class LoggedQuery(
 
 object LoggedQuery {
 
-  // approximate bytes in memory of a relation, of a column ID, of a join, of a reference to a name, and of a counted set
-  // in a report: the objects with their references and boxed numbers. The memory of the log is limited by them, for
+  // approximate bytes in memory of a relation, of a column ID, of a join, of a reference to a name, and of a counted
+  // set in a report: the objects with their references and boxed numbers. The memory of the log is limited by them, for
   // which a factor of two does not matter
   private val PerRelation = 500L
   private val PerColumn   = 50L

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.log
 
-import org.apache.spark.sql.dovetail.report.LazyValue
+import org.apache.spark.sql.dovetail.base.LazyValue
 
 /**
  * The first run of a logged query, for observers of the log.

@@ -17,8 +17,16 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   Sort
 }
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
-import org.apache.spark.sql.dovetail.base.{BoundedCache, DetachedThreads, DovetailConf, FailOpen, HeapLimit, QueryText}
-import org.apache.spark.sql.dovetail.report.{ActualRows, ExecutedPlan, GroupAtRun, LazyValue, Trace}
+import org.apache.spark.sql.dovetail.base.{
+  BoundedCache,
+  DetachedThreads,
+  DovetailConf,
+  FailOpen,
+  HeapLimit,
+  LazyValue,
+  QueryText
+}
+import org.apache.spark.sql.dovetail.report.{ActualRows, ExecutedPlan, GroupAtRun, Trace}
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.internal.SQLConf

@@ -4,7 +4,7 @@ import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.util.QueryExecutionListener
 
-/** Reports runs to the [[QueryLog]]. Spark calls it in another thread after the query, so it does not delay the query. */
+/** Reports runs to the [[QueryLog]]. Spark calls it in another thread after the query, so the query is not delayed. */
 final class RunListener(log: QueryLog) extends QueryExecutionListener {
   override def onSuccess(function: String, execution: QueryExecution, nanos: Long): Unit =
     logging(log.ran(execution, function, nanos))

@@ -29,8 +29,8 @@ import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage => AdaptiveSta
 /**
  * Decides on the order of one chain of joins while its query runs. Uses the planner's own estimates, but replaces the
  * estimated rows of inputs that have been computed by their counted rows. How often the rows find join partners remains
- * an estimate. So the order changes only if the counted rows are news (some input has [[ChainDecision.News]] times its
- * estimated rows, or as many times fewer), and if the gain exceeds the required minimum.
+ * an estimate. So the order changes only if the counted rows are news (some input has [[ChainDecision.LeastQError]]
+ * times its estimated rows, or as many times fewer), and if the gain exceeds the required minimum.
  *
  * If some joins are shuffled, a new order may exchange the joined rows once more than the planned one, which is part of
  * its cost. It starts only with inputs that are complete: inputs that are merely estimated must not overtake counted

@@ -71,7 +71,9 @@ private object DecidingInputs {
   /** Least difference between them: fewer rows cost less than a millisecond, whatever the plan does with them. */
   private val FewRows = 1000.0
 
-  /** Cost that a count may save, in units of its own cost. It saves nothing if the estimate turns out right. */
+  /**
+   * Least saving for which a count is made, in units of its cost: it saves nothing if the estimate turns out right.
+   */
   private val LeastSaving = 4.0
 
   /** Most inputs of a group that are counted. */

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
  * The broadcasts that Dovetail chooses in one join group. Adaptive execution starts all broadcasts of a query at once,
  * and a chain of joins holds all of their tables, so they have to fit into memory together.
  *
- * The search prices each broadcast alone. If its plan needs more memory, [[GroupOrdering]] searches again without the
+ * The search prices each broadcast alone. If its plan needs more memory, [[GroupSearch]] searches again without the
  * broadcasts that do not fit, because a plan that loses one afterwards may cost many times what it was chosen for.
  *
  * @param one bytes of memory that one broadcast may take

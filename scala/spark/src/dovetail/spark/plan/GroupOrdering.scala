@@ -5,12 +5,12 @@ import dovetail.kernel.size.CardinalityModel
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
-import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.base.{FailOpen, LazyValue}
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
-import org.apache.spark.sql.dovetail.history.{HistoryEntry, HistoryForms, KnownRuns, RunRecorder}
-import org.apache.spark.sql.dovetail.report.{Decision, GroupIdentity, GroupReport, LazyValue, Trace}
+import org.apache.spark.sql.dovetail.history.{HistoryEntry, KnownRuns, RecognizedGroup, RunRecorder}
+import org.apache.spark.sql.dovetail.report.{Decision, GroupIdentity, GroupReport, Trace}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.{Capture, GroupForm, Steering}
 import org.apache.spark.sql.internal.SQLConf
@@ -187,11 +187,10 @@ final class GroupOrdering(
   /** The canonical form of the group, which does not depend on how the query is written. */
   def form(group: JoinGroup): GroupForm = preparation(group, group.leaves).form(literals = true)
 
-  /** Whether an entry of the history is about this group, with its literals or without. */
+  /** Whether an entry of the history is about this group or a part of it; None if there can be none. */
   def isAbout(group: JoinGroup): Option[HistoryEntry => Boolean] = {
-    val forms = preparation(group, group.leaves).historyForms.value
-    val keys  = (forms.part(RunRecorder.recognized(group, forms)) ++ forms.pattern).map(_.key).toSet
-    if (keys.isEmpty) None else Some(e => keys(HistoryForms.patternOf(e.key)))
+    val recognized = new RecognizedGroup(group, preparation(group, group.leaves).historyForms.value)
+    if (recognized.isNamed) Some(recognized.has(_)) else None
   }
 
   private def refusal(group: JoinGroup, predicates: JoinPredicates): Option[String] = {

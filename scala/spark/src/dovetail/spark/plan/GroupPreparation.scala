@@ -3,11 +3,12 @@ package org.apache.spark.sql.dovetail.plan
 import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.catalyst.expressions.And
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.dovetail.base.LazyValue
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs}
 import org.apache.spark.sql.dovetail.history.{HistoryForms, KnownGroup, KnownRuns}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
-import org.apache.spark.sql.dovetail.report.{LazyValue, Trace}
+import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.{GroupForm, Steering}
 import org.apache.spark.sql.internal.SQLConf

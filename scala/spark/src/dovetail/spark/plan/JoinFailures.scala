@@ -2,16 +2,15 @@ package org.apache.spark.sql.dovetail.plan
 
 import java.time.Instant
 import java.time.temporal.ChronoUnit
-import java.util.concurrent.ConcurrentHashMap
 
 import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.BoundedJson.elements
 import org.apache.spark.sql.dovetail.base.FailOpen
-import org.apache.spark.sql.dovetail.deadline.{Aside, AtExit, PlanningTime}
+import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 import org.apache.spark.sql.dovetail.history.History
-import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles}
+import org.apache.spark.sql.dovetail.store.{JsonList, StoreFiles, StoreSlot, StoreState}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -44,7 +43,7 @@ object JoinFailure {
  * not wait for a file. New failures are in memory at once and are written in another thread, because Spark reports
  * them in a thread that all listeners share.
  */
-final class JoinFailures(files: StoreFiles) {
+final class JoinFailures(files: StoreFiles) extends StoreState {
   import JoinFailures._
 
   private val list = new JsonList[JoinFailure](files, "failures.json", "Failed joins", _.join)(toJson, fromJson)
@@ -75,8 +74,13 @@ final class JoinFailures(files: StoreFiles) {
   def note(failures: Seq[JoinFailure]): Unit =
     synchronized { unsent = byJoin(newest(unsent.values.toVector ++ failures)) }
 
-  /** Writes the new failures to those that other applications have written meanwhile. */
-  def save(): Unit = writing.synchronized {
+  override def isSaved: Boolean = unsent.isEmpty && list.isSaved
+
+  /**
+   * Writes the new failures to those that other applications have written meanwhile. The last ones are written when the
+   * JVM ends, because a job may end by the query that has failed.
+   */
+  override def save(): Unit = writing.synchronized {
     val mine = unsent
     if (mine.nonEmpty) {
       list.change(before => newest(before.filterNot(b => mine.contains(b.join)) ++ mine.values.toVector.sortBy(_.join)))
@@ -118,19 +122,10 @@ object JoinFailures {
   /** Most failures that are kept. The newest stay. A user is expected to look at them before there are more. */
   private val MostFailures = 1000
 
-  private val nodes  = JsonNodeFactory.instance
-  private val stores = new ConcurrentHashMap[StatisticsStore, JoinFailures]()
+  private val nodes    = JsonNodeFactory.instance
+  private val ofStores = new StoreSlot(new JoinFailures(_))
 
-  def apply(session: SparkSession): JoinFailures =
-    stores.computeIfAbsent(
-      StatisticsStore(session),
-      s => {
-        val failures = new JoinFailures(s.files)
-        // a job may end because of the query that has failed
-        AtExit.afterContext("writing failed joins")(failures.save())
-        failures
-      }
-    )
+  def apply(session: SparkSession): JoinFailures = ofStores(session)
 
   private def newest(all: Vector[JoinFailure]): Vector[JoinFailure] =
     if (all.size <= MostFailures) all else all.sortBy(f => (f.at, f.join)).takeRight(MostFailures)

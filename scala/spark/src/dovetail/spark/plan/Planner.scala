@@ -16,8 +16,6 @@ import dovetail.kernel.cost.{
 import dovetail.kernel.enumerate.Budget
 import dovetail.kernel.profile.{Estimate, RelationProfile}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
-import org.apache.spark.sql.catalyst.plans.Cross
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.cluster.{ClusterCosts, Executors, TaskMemory}
@@ -99,10 +97,7 @@ final class Planner(conf: SQLConf, session: SparkSession) {
     top.foreach {
       case j: Join =>
         PlanningTime.check()
-        // of two inputs of the same size, Spark builds the right one
-        val inputs = Seq(BuildRight, BuildLeft).filter(s => j.joinType == Cross || JoinChoice.builds(j.joinType, s))
-          .map(JoinChoice.input(j, _))
-        inputs.filter(SparkBroadcast(_, broadcastThreshold)).sortBy(SparkBroadcast.bytes).headOption.foreach(built.add)
+        SparkBuildSide(j).foreach(side => built.add(JoinChoice.input(j, side)))
       case _ => ()
     }
     built

@@ -22,5 +22,7 @@ final class SearchShares(plan: LogicalPlan) {
 }
 
 private object SearchShares {
+
+  /** Share of the time that the groups of a subquery get: the other half is for the outer query, which comes later. */
   val OfSubquery = 0.5
 }

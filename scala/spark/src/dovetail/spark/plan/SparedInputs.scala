@@ -3,12 +3,12 @@ package org.apache.spark.sql.dovetail.plan
 import java.util.IdentityHashMap
 
 import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression, ExprId}
-import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
-import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike, LeftAnti, LeftOuter, LeftSemi, RightOuter}
+import org.apache.spark.sql.catalyst.optimizer.{BuildRight, BuildSide}
+import org.apache.spark.sql.catalyst.plans.{InnerLike, LeftAnti, LeftOuter, LeftSemi, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.leaf.{FailingScan, SparkBroadcast}
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, FailingOperator, JoinCondition}
+import org.apache.spark.sql.dovetail.leaf.FailingScan
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, FailingOperator}
 import org.apache.spark.sql.dovetail.predicates.FailingPlan.{throws, throwsOnRows}
 
 /**
@@ -141,13 +141,13 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
       case _                    =>
         p match {
           case j: Join =>
-            buildSide(j) match {
+            SparkBuildSide(j) match {
               case Some(side) =>
                 val probe  = JoinChoice.input(j, JoinChoice.other(side))
                 val around = if (j.conf.adaptiveExecutionEnabled) Vector.empty else outside ++ below(probe)
                 walk(JoinChoice.input(j, side), around, around)
                 walk(probe, behind ++ shield(j, side), outside)
-              case None if isProduct(j) =>
+              case None if SparkBuildSide.isProduct(j) =>
                 walk(j.left, behind ++ product(j.right), outside); walk(j.right, behind ++ product(j.left), outside)
               case None => j.children.foreach(walk(_, behind.filter(s => keepsBelow(s.when, j)), Vector.empty))
             }
@@ -159,7 +159,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
     val shielded = found.result().filter { case (leaf, _) => asked(leaf) }
     if (!plan.conf.adaptiveExecutionEnabled || shielded.isEmpty) shielded
     else {
-      val stages = new FirstStages(of, buildSide)(plan)
+      val stages = new FirstStages(of, SparkBuildSide(_))(plan)
       val ends   = enders(plan)
       shielded.map { case (leaf, by) => leaf -> (by ++ earlier(stages, leaf, ends.getOrElse(leaf, Set.empty))) }
     }
@@ -197,7 +197,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
   private def below(probe: LogicalPlan): Vector[Shield] = probe match {
     case _ if of(probe).size == 1 => Vector.empty
     case j: Join                  =>
-      buildSide(j).toVector.flatMap(side =>
+      SparkBuildSide(j).toVector.flatMap(side =>
         shield(j, side).map(s => if (s.when == NoRow) s.copy(when = NoRowBelow) else s) ++
           below(JoinChoice.input(j, JoinChoice.other(side)))
       )
@@ -211,9 +211,9 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
    */
   private def shield(j: Join, side: BuildSide): Option[Shield] = {
     val build       = JoinChoice.input(j, side)
-    val looksBefore = hasKeys(j) || j.conf.adaptiveExecutionEnabled
+    val looksBefore = SparkBuildSide.hasKeys(j) || j.conf.adaptiveExecutionEnabled
     j.joinType match {
-      case _ if isNullAware(j)                           => Some(Shield(of(build), Set.empty, NullKey))
+      case _ if SparkBuildSide.isNullAware(j)            => Some(Shield(of(build), Set.empty, NullKey))
       case _: InnerLike if looksBefore                   => Some(Shield(of(build), needed(build), NoRow))
       case LeftSemi if looksBefore && side == BuildRight => Some(Shield(of(build), needed(build), NoRow))
       case LeftAnti if j.condition.isEmpty && looksBefore && side == BuildRight =>
@@ -232,7 +232,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
   private def partitionsOfFiles(plan: LogicalPlan): Boolean = plan match {
     case _: LeafNode            => true
     case _: Project | _: Filter => partitionsOfFiles(plan.children.head)
-    case j: Join                => isProduct(j) && j.children.forall(partitionsOfFiles)
+    case j: Join                => SparkBuildSide.isProduct(j) && j.children.forall(partitionsOfFiles)
     case _                      => false
   }
 
@@ -307,45 +307,6 @@ object SparedInputs {
   private case object NoFile      extends Spares("are no files of")
   private case object AnyRow      extends Spares("are rows of")
   private case object NullKey     extends Spares("is a NULL in the key of")
-
-  /**
-   * The side that is broadcast: by Dovetail's choice, or by Spark's choice, which depends on sizes. A join that is not
-   * inner and has no key can only be a broadcast join. None if both sides are read.
-   */
-  private def buildSide(j: Join): Option[BuildSide] =
-    if (isNullAware(j)) Some(BuildRight)
-    else JoinDecision.broadcast(j).orElse {
-      (broadcasts(j, BuildLeft), broadcasts(j, BuildRight)) match {
-        case (true, true)  => Some(if (j.right.stats.sizeInBytes <= j.left.stats.sizeInBytes) BuildRight else BuildLeft)
-        case (left, right) =>
-          if (left) Some(BuildLeft)
-          else if (right || (!hasKeys(j) && JoinChoice.builds(j.joinType, BuildRight) && j.joinType != Inner))
-            Some(BuildRight)
-          else None
-      }
-    }
-
-  /**
-   * Whether the join is a NOT IN of one column, for which a NULL on the right side matters. Spark broadcasts its right
-   * side, whatever its size.
-   */
-  private def isNullAware(j: Join): Boolean = j.joinType == LeftAnti && j.conf.optimizeNullAwareAntiJoin &&
-    j.condition.exists(sides(j)(_).equality.exists(_.kind == JoinCondition.NullAware))
-
-  private def broadcasts(j: Join, side: BuildSide): Boolean =
-    JoinChoice.builds(if (j.joinType.isInstanceOf[InnerLike]) Inner else j.joinType, side) &&
-      !JoinDecision.kept(j).contains(side) &&
-      SparkBroadcast(JoinChoice.input(j, side), j.conf.autoBroadcastJoinThreshold)
-
-  /** Whether the join is a Cartesian product of which Spark broadcasts neither side. */
-  private def isProduct(j: Join): Boolean = j.joinType.isInstanceOf[InnerLike] && !hasKeys(j) &&
-    JoinDecision.broadcast(j).isEmpty && !broadcasts(j, BuildLeft) && !broadcasts(j, BuildRight)
-
-  /** Whether the join has an equality between its sides. Otherwise it cannot be a hash join. */
-  private def hasKeys(j: Join): Boolean = j.condition.exists(Conjuncts(_).exists(sides(j)(_).sides.isDefined))
-
-  /** The two sides of a join as two relations of a classifier. */
-  private def sides(j: Join) = new JoinCondition.Classifier(Vector(j.left.outputSet, j.right.outputSet))
 
   def mayFail(input: LogicalPlan): Boolean = failing(input).nonEmpty
 

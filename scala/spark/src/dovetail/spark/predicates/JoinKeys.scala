@@ -17,6 +17,8 @@ final class JoinKeys private (val ordered: Boolean, key: Any => Long) {
 }
 
 object JoinKeys {
+
+  /** An arbitrary number. It need not stay the same, because keys are only compared with each other in one JVM. */
   private val Seed = 42L
 
   /** The key of a value that is not NULL. It always differs from the key of NULL. */

@@ -193,8 +193,9 @@ object ActualRows {
   }
 
   /**
-   * Whether the rows of this operator may be fewer than those of the relation that it stands for: adaptive execution may
-   * have put it in place of a part of the plan that has no rows, or Spark has pushed a LIMIT of the query down to it.
+   * Whether the rows of this operator may be fewer than those of the relation that it stands for: adaptive execution
+   * may have put it in place of a part of the plan that has no rows, or Spark has pushed a LIMIT of the query down to
+   * it.
    */
   private def mayReplace(p: SparkPlan): Boolean = p match {
     case _: LocalTableScanExec | _: LimitExec => true

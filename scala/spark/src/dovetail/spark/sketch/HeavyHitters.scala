@@ -136,7 +136,8 @@ final class HeavyHitters(hashed: Boolean, slotBits: Int) {
 
   /** Writes the entries. If a key is the hash of bytes that are kept, only the bytes are written. */
   def write(out: DataOutput): Unit = {
-    // entries beyond `Kept` could matter only together with their counts in other files, and are not worth the space
+    // entries beyond [[HeavyHitters.MostStored]] could matter only together with their counts in other files, and are
+    // not worth the space
     val kept   = if (exact) entries else entries.sortBy(e => (-e.count, e.key)).take(MostStored)
     val lowest = if (exact || used <= MostStored) 0L else kept.last.count
     val sure   = kept.filter(_.count > lowest).sortBy(_.key)

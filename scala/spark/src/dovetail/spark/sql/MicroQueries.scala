@@ -41,7 +41,7 @@ final class MicroQueries(session: SparkSession, rows: Long) {
   }
 
   private def constants(time: String => Double): Map[String, Double] = {
-    val few       = rows / 4
+    val few       = rows / FewerWide
     val numbers   = (1 to WideColumns).map(i => s"xxhash64(id, $i) x$i").mkString(", ")
     val narrow    = input(rows)
     val wide      = input(few, s", $numbers")
@@ -54,10 +54,11 @@ final class MicroQueries(session: SparkSession, rows: Long) {
     val probe = (time(broadcast("-bk - 1")) - scan) / rows
     val row   = (time(broadcast("bk")) - scan) / rows - probe
 
-    val half      = rows / 2
-    val sorts     = time(s"SELECT * FROM (${moved(narrow)}) SORT BY k") - plain - exchanged
-    val compare   = sorts / rows / log2(rows.toDouble)
-    val inputs    = plain * 1.5 + exchanged * 1.5
+    val half    = rows / 2
+    val sorts   = time(s"SELECT * FROM (${moved(narrow)}) SORT BY k") - plain - exchanged
+    val compare = sorts / rows / log2(rows.toDouble)
+    // a join reads and exchanges the larger input and one of half its size
+    val inputs    = (plain + exchanged) * (1.0 + half.toDouble / rows)
     val build     = (time(joined("SHUFFLE_HASH", half)) - inputs - probe * rows) / half
     val sortsHere = compare * (rows * log2(rows.toDouble) + half * log2(half.toDouble))
     val merge     = (time(joined("MERGE", half)) - inputs - sortsHere) / (rows + half)
@@ -102,6 +103,9 @@ object MicroQueries {
    * compress.
    */
   private val WideColumns = 30
+
+  /** Divisor of the number of wide rows. They have about ten times the bytes of narrow ones, so fewer take as long. */
+  private val FewerWide = 4
 
   /** Bytes of a narrow row in memory: two numbers and their NULL bits. */
   private val NarrowBytes = 24

@@ -124,7 +124,7 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
    */
   private def worthCounting(r: LogicalRelation, s: CatalogStatistics): Boolean =
     r.relation.isInstanceOf[HadoopFsRelation] && !MalformedRecords.areDropped(r) &&
-      BroadcastMemory(s.rowCount.get.toDouble, 0.0) <= conf.autoBroadcastJoinThreshold * ClusterFacts.RiskFactor
+      BroadcastMemory(s.rowCount.get.toDouble, 0.0) <= ClusterFacts.riskLimit(conf.autoBroadcastJoinThreshold.toDouble)
 
   /** Whether Spark may have left only some partitions of the table. */
   private def mayBePruned(r: LogicalRelation): Boolean =

@@ -7,8 +7,8 @@ import org.apache.spark.sql.dovetail.predicates.Conditions
 
 /**
  * Distributions of the aggregate functions of a GROUP BY, for HAVING and for joins above it. A function has one if its
- * argument is a column whose range is known, and if the number of groups rests on a count. The NDVs of several keys that
- * depend on each other say little about how many groups there are.
+ * argument is a column whose range is known, and if the number of groups rests on a count. The NDVs of several keys
+ * that depend on each other say little about how many groups there are.
  */
 private[stats] object GroupValues {
 

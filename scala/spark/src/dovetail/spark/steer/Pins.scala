@@ -3,14 +3,20 @@ package org.apache.spark.sql.dovetail.steer
 import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles}
+import org.apache.spark.sql.dovetail.store.{JsonList, StoreFiles, StoreSlot, StoreState}
 
 /** The pins of all sessions that share a statistics store. There is one object per store in this JVM. */
-final class Pins(val files: StoreFiles) {
+final class Pins(val files: StoreFiles) extends StoreState {
   private val list = new JsonList[Pin](files, "pins.json", "Pins", _.name)(Pin.toJson, Pin.fromJson)
   private val uses = new ConcurrentHashMap[String, java.lang.Long]()
 
   val file: String = list.file
+
+  /** Whether the file has all pins, and no query was planned with one of them. */
+  override def isSaved: Boolean = list.isSaved && uses.isEmpty
+
+  /** Nothing to do: pins are written when they are added. */
+  override def save(): Unit = ()
 
   /** All pins, sorted by name. A file that cannot be read counts as empty and logs one warning. */
   def all: Vector[Pin] = list.all
@@ -48,7 +54,7 @@ final class Pins(val files: StoreFiles) {
 }
 
 object Pins {
-  private val stores = new ConcurrentHashMap[StatisticsStore, Pins]()
+  private val ofStores = new StoreSlot(new Pins(_))
 
-  def apply(session: SparkSession): Pins = stores.computeIfAbsent(StatisticsStore(session), s => new Pins(s.files))
+  def apply(session: SparkSession): Pins = ofStores(session)
 }

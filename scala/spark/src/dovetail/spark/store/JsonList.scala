@@ -26,14 +26,14 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
 ) {
   import JsonList._
 
-  private var saved   = Vector.empty[A]
-  private var stamp   = Option.empty[(Long, Long)]
-  private var looked  = Long.MinValue
-  private var unsaved = Vector.empty[A]
-  // keys that were removed on request while the file could not be written
-  private var removed = Set.empty[String]
-  private var fault   = Option.empty[String]
-  private var broken  = false
+  private var saved  = Vector.empty[A]
+  private var stamp  = Option.empty[(Long, Long)]
+  private var looked = Long.MinValue
+  // entries, and keys that were removed on request, of which the file does not know
+  @volatile private var unsaved = Vector.empty[A]
+  @volatile private var removed = Set.empty[String]
+  private var fault             = Option.empty[String]
+  private var broken            = false
 
   val file: String = s"${files.directory}/$name"
 
@@ -95,6 +95,9 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
         else s"$file cannot be written: $why. Set $Setting to a directory that this user may write to.")
     }
   }
+
+  /** Whether the file has the list of this application. Never waits for the file. */
+  def isSaved: Boolean = unsaved.isEmpty && removed.isEmpty
 
   /** Where an entry is stored: the file, or only this application. */
   def place(of: String): String = synchronized(if (unsaved.exists(key(_) == of)) "this application" else file)

@@ -10,7 +10,7 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.dovetail.base.{BoundedCache, BrokenFile, DovetailConf, FailOpen, HeapLimit}
-import org.apache.spark.sql.dovetail.deadline.Aside
+import org.apache.spark.sql.dovetail.deadline.{Aside, AtExit}
 import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -29,12 +29,22 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
   private val listing  = new StoreListing(() => files.list(), checkMillis)
   private val read     = new BoundedCache[String, CacheEntry]("statistics", CacheBytes)(_.bytes)
   private val updating = new Object
+  private val slots    = new ConcurrentHashMap[StoreSlot[_], StoreState]
 
   // the look at a changed file and its entry in the listing are one step: the last of two writers notes the last state
   private val noting = new Object
 
   // a file is read by one thread at a time, and other files at the same time by others
   private val loads = Array.fill(ParallelLoads)(new Object)
+
+  /** The state of a slot, which `make` makes on first use. */
+  private[dovetail] def state[A <: StoreState](slot: StoreSlot[A])(make: StoreFiles => A): A =
+    slots.computeIfAbsent(slot, _ => make(files)).asInstanceOf[A]
+
+  private[store] def stateIfMade[A <: StoreState](slot: StoreSlot[A]): Option[A] =
+    Option(slots.get(slot)).map(_.asInstanceOf[A])
+
+  private[store] def states: Vector[StoreState] = slots.values.toArray(Array.empty[StoreState]).toVector
 
   /** The stored statistics of a table; None if there are none or they cannot be read. */
   def find(key: String): Option[StoredTable] = {
@@ -258,18 +268,26 @@ object StatisticsStore {
   /** Approximate bytes of an entry of the cache without its table: its file name, its stamp and the node of the map. */
   private val EntryBytes = 1024L
 
-  private val stores = new ConcurrentHashMap[String, StatisticsStore]()
+  private val stores = new OpenStores(OpenStores.Most, OpenStores.IdleNanos)
+
+  // after the last queries were reported, and before the JVM ends
+  private lazy val savesAtExit: Unit = AtExit.afterContext("writing what is not in the statistics stores yet")(
+    inUse.flatMap(_.states).filterNot(_.isSaved).map(s => () => s.save())
+  )
 
   /** The store of a session. There is one store per directory in this JVM. */
   def apply(session: SparkSession): StatisticsStore = {
-    val conf      = session.sessionState.conf
-    val path      = DovetailConf.StorePath.get(conf).trim
-    val directory = if (path.nonEmpty) path else s"${conf.warehousePath}/$Default"
-    stores.computeIfAbsent(
-      directory,
-      d => new StatisticsStore(new StoreFiles(StoreFiles.path(d), session.sessionState.newHadoopConf()))
+    val conf = session.sessionState.conf
+    val text = DovetailConf.StorePath.get(conf).trim
+    val path = StoreFiles.path(if (text.nonEmpty) text else s"${conf.warehousePath}/$Default")
+    savesAtExit
+    stores(StoreFiles.qualified(path, session.sparkContext.hadoopConfiguration))(
+      new StatisticsStore(new StoreFiles(path, session.sessionState.newHadoopConf()))
     )
   }
+
+  /** The stores that sessions of this JVM use. */
+  private[store] def inUse: Vector[StatisticsStore] = stores.all
 
   /** A hidden directory in the warehouse, which no search for tables finds; docs/internals/statistics.md says why. */
   private val Default = ".dovetail/statistics"
@@ -284,8 +302,8 @@ object StatisticsStore {
   }
 
   /**
-   * Most characters of the readable part of a file name: enough to recognize a table in a listing, and with the hash far
-   * below the 255 bytes that file systems allow.
+   * Most characters of the readable part of a file name: enough to recognize a table in a listing, and with the hash
+   * far below the 255 bytes that file systems allow.
    */
   private val NameLength = 40
 }

@@ -29,7 +29,7 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
   // makes a new one if a program has closed it.
   private def fs: FileSystem = StoreFiles.fileSystem(directory, hadoop)
 
-  lazy val local: Boolean      = fs.getUri.getScheme == "file"
+  lazy val local: Boolean      = fs.getUri.getScheme == LocalScheme
   private lazy val objectStore = ObjectStores.contains(fs.getUri.getScheme)
 
   /** Modification time and length of all statistics files, by name. Empty if the directory does not exist. */
@@ -160,6 +160,8 @@ object StoreFiles {
   val Suffix            = ".stats"
   private val Temporary = ".tmp"
 
+  private val LocalScheme = "file"
+
   /**
    * Age of an abandoned temporary file in milliseconds: a day, because no ANALYZE takes that long to write its result.
    */
@@ -173,6 +175,18 @@ object StoreFiles {
   def path(text: String): Path =
     try new Path(text)
     catch { case e: IllegalArgumentException => throw notWritable(text, e) }
+
+  /**
+   * One text for all ways to write a directory: `/a`, `/a/` and `file:/a`. It does not ask the file system, which may
+   * not answer. So a relative path, which depends on the user's directory, is only completed on local disks.
+   */
+  def qualified(path: Path, hadoop: Configuration): String = {
+    val root  = FileSystem.getDefaultUri(hadoop)
+    val other = Option(path.toUri.getScheme).exists(_ != root.getScheme)
+    if (!other && (path.isAbsolute || root.getScheme == LocalScheme))
+      path.makeQualified(root, new Path(System.getProperty("user.dir"))).toString
+    else path.toString
+  }
 
   /**
    * The file system of a path. For local files it does not use Hadoop's checksum files, with which files changed by

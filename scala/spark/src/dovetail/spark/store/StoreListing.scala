@@ -62,7 +62,7 @@ final private[dovetail] class StoreListing(
     underWay.foreach(l => l.changed = l.changed.updated(name, stamp))
   }
 
-  /** The next look-up lists the directory again, and waits for it: this JVM has changed a file and cannot look at it. */
+  /** The next look-up lists the directory again and waits for it: this JVM has changed a file and cannot look at it. */
   def forget(): Unit = synchronized { known = None; underWay = None }
 
   private def begin(): Unit = {

@@ -26,19 +26,20 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
   private val path = new Path(directory, Name)
 
   def apply[A](body: => A): A = {
-    val until  = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PatienceMillis)
-    val inside = inThisJvm(if (local) path.toUri.getPath else path.toString)
-    // who does not get in must not even open the lock's file: closing it would release the lock of the other thread
-    if (!inside.tryLock(PatienceMillis, TimeUnit.MILLISECONDS)) body
-    else
-      try {
-        val held = taken(until, FirstPauseMillis)
-        try body
-        finally held.foreach(release =>
-            try release()
-            catch { case NonFatal(_) => () }
-          )
-      } finally inside.unlock()
+    val until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PatienceMillis)
+    inThisJvm(if (local) path.toUri.getPath else path.toString) { inside =>
+      // who does not get in must not even open the lock's file: closing it would release the lock of the other thread
+      if (!inside.tryLock(PatienceMillis, TimeUnit.MILLISECONDS)) body
+      else
+        try {
+          val held = taken(until, FirstPauseMillis)
+          try body
+          finally held.foreach(release =>
+              try release()
+              catch { case NonFatal(_) => () }
+            )
+        } finally inside.unlock()
+    }
   }
 
   /** Acquires the lock, and returns how to release it; None if it cannot be acquired in time. */
@@ -85,13 +86,24 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
 
 object StoreLock {
 
-  /**
-   * Locks between the threads of this JVM, by the path of the lock's file. A lock of the operating system belongs to
-   * the whole process, and the process loses it when any of its threads closes the file.
-   */
-  private val locks = new ConcurrentHashMap[String, ReentrantLock]
+  /** A lock with the number of threads that hold it or wait for it. */
+  final private class SharedLock extends ReentrantLock { var users = 0 }
 
-  private def inThisJvm(path: String): ReentrantLock = locks.computeIfAbsent(path, _ => new ReentrantLock)
+  /**
+   * Locks between the threads of this JVM, by the path of the lock's file, while threads use them. A lock of the
+   * operating system belongs to the whole process, and the process loses it when any of its threads closes the file.
+   */
+  private val locks = new ConcurrentHashMap[String, SharedLock]
+
+  private def inThisJvm[A](path: String)(body: ReentrantLock => A): A = {
+    def used(lock: SharedLock, by: Int) = { lock.users += by; lock }
+    val lock                            = locks.compute(path, (_, l) => used(Option(l).getOrElse(new SharedLock), 1))
+    try body(lock)
+    finally {
+      locks.computeIfPresent(path, (_, l) => Some(used(l, -1)).filter(_.users > 0).orNull)
+      ()
+    }
+  }
 
   private val Name = ".lock"
 
