@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.grouping
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
-import org.apache.spark.sql.dovetail.predicates.Movable
+import org.apache.spark.sql.dovetail.predicates.{Movable, StrictExpression}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
@@ -28,7 +28,11 @@ import org.apache.spark.sql.types._
  * @param merged  value of the function, computed from the columns of `partial`; contains the aggregate functions of the
  *                second step
  */
-final case class SplitFunction(partial: Vector[Alias], merged: Expression)
+final case class SplitFunction(partial: Vector[Alias], merged: Expression) {
+
+  /** The same, if the columns of `partial` may be NULL where they are merged. */
+  def filled: SplitFunction = copy(merged = merged.transform { case a: Attribute => a.withNullability(true) })
+}
 
 object SplitFunction {
 
@@ -36,6 +40,14 @@ object SplitFunction {
     if (e.isDistinct || e.filter.nonEmpty || e.mode != Complete || !e.aggregateFunction.children.forall(Movable(_)))
       None
     else function(e.aggregateFunction).filter(_.merged.dataType == e.dataType)
+
+  /**
+   * Whether rows in which all these columns are NULL change nothing in the function. Then NULLs as results of the first
+   * step change nothing in its second step either: each function that can be split ignores a row if its argument is
+   * NULL, and so do the sums, minima and maxima that merge its parts. `count(*)` counts such rows.
+   */
+  def skips(e: AggregateExpression, columns: AttributeSet): Boolean =
+    e.aggregateFunction.children.exists(StrictExpression(_, columns.contains))
 
   private def function(f: AggregateFunction): Option[SplitFunction] = f match {
     case c: Count => val part = partial(c); Some(SplitFunction(Vector(part), counted(part)))

@@ -131,15 +131,34 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
 
   /** Cost of the operators from the place up to the final grouping, including the hash table of the final grouping. */
   private def above(of: Aggregate, place: EarlyPlace): Double = {
-    val joined = place.sides.map { s =>
+    val filled = place.sides.indexWhere(_.isFilled)
+    val share  = if (filled < 0) 1.0 else partnered(place.sides(filled))
+    val joined = place.sides.zipWithIndex.map { case (s, i) =>
       val (in, out) = (statistics(s.input), statistics(s.join).rows.value)
       val otherSide = JoinChoice.other(s.side)
       val other     = JoinChoice.input(s.join, otherSide)
-      val stay      = broadcasts(s.join, otherSide) ||
-        bytes(statistics(other), other.output) <= planner.facts.broadcastBytes
-      EarlyGrouping.joined(planner.constants, in.rows.value, bytes(in, s.input.output), out, stay)
+      // an outer join cannot broadcast the side that it preserves
+      val stay = !s.isFilled && (broadcasts(s.join, otherSide) ||
+        bytes(statistics(other), other.output) <= planner.facts.broadcastBytes)
+      val (inShare, outShare) = (if (i < filled) share else 1.0, if (i <= filled) share else 1.0)
+      EarlyGrouping.joined(
+        planner.constants,
+        in.rows.value * inShare,
+        bytes(in, s.input.output) * inShare,
+        out * outShare,
+        stay
+      )
     }
-    joined.sum + EarlyGrouping.grouped(planner.constants, statistics(of.child).rows.value)
+    joined.sum + EarlyGrouping.grouped(planner.constants, statistics(of.child).rows.value * share)
+  }
+
+  /**
+   * Share of the rows of an outer join that an early grouping of the side that it fills makes fewer: not the rows
+   * without a partner, of which there may be as many as the other side has rows.
+   */
+  private def partnered(s: EarlyPlace.Side): Double = {
+    val preserved = statistics(JoinChoice.input(s.join, JoinChoice.other(s.side))).rows.value
+    math.max(0.0, 1.0 - preserved / math.max(statistics(s.join).rows.value, 1.0))
   }
 
   private def broadcasts(join: Join, side: BuildSide): Boolean =
