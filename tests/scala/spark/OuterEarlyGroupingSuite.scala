@@ -65,8 +65,9 @@ class OuterEarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
       groups(s"SELECT i.class, s.text, grouping_id(), $functions $from GROUP BY CUBE (i.class, s.text)", "item text")
       groups(s"SELECT i.name, $functions $from WHERE s.day IS NULL OR s.day < i.class GROUP BY i.name", "day item")
       groups(
-        s"SELECT i.name, c, count(c) FROM (SELECT i.item, i.name, count(s.number) AS c $from GROUP BY i.item, i.name) " +
-          "i GROUP BY i.name, c",
+        s"SELECT i.name, c, count(c) " +
+          s"FROM (SELECT i.item, i.name, count(s.number) AS c $from GROUP BY i.item, i.name) i " +
+          "GROUP BY i.name, c",
         "item"
       )
     }

@@ -194,7 +194,8 @@ final class RandomQueries(random: Random) {
       case 0 | 1     => (s"count(${one("*", column(a, "g"))}), sum(${column(a, "v")}), max(${column(a, "k")})", "")
       case 2 | 3 | 4 =>
         (
-          s"$named, count(${one("*", column(a, "k"))}) AS n, min(${column(a, "v")}) AS low",
+          s"$named, count(${one("*", column(a, "k"), s"DISTINCT ${column(a, "s")}")}) AS n, " +
+            s"${one("min", "sum")}(${column(a, "v")})${one("", s" FILTER (WHERE ${column(a, "k")} > 2)")} AS low",
           s" GROUP BY ${columns.distinct.mkString(", ")}${one("", "", " HAVING count(*) > 1")}"
         )
       case 5 => (s"DISTINCT $named", "")

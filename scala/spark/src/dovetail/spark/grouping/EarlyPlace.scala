@@ -49,8 +49,10 @@ final class EarlyPlace private (
 
   /** The grouping `of` that the place belongs to, rewritten to merge the groups of the early grouping. */
   def grouped(of: Aggregate): LogicalPlan = {
-    val merged  = EarlyPlace.functionsOf(of).zip(parts).map { case (f, s) => f.canonicalized -> s.merged }.toMap
-    val outputs = of.aggregateExpressions.map(_.transformUp { case e: AggregateExpression => merged(e.canonicalized) })
+    val merged  = EarlyPlace.splitIn(of).zip(parts).map { case (f, s) => f.canonicalized -> s.merged }.toMap
+    val outputs = of.aggregateExpressions.map(_.transformUp {
+      case e: AggregateExpression => merged.getOrElse(e.canonicalized, e)
+    })
     of.copy(
       aggregateExpressions = outputs.map(_.asInstanceOf[NamedExpression]),
       child = way.rebuild(early, carried)
@@ -126,7 +128,7 @@ object EarlyPlace {
    * @param guard builds the join of a side over a new input
    */
   def apply(of: Aggregate, key: Attribute => Boolean, guard: (Side, LogicalPlan) => Join): Vector[EarlyPlace] = {
-    val functions = functionsOf(of)
+    val functions = splitIn(of)
     val outside   = of.groupingExpressions.flatMap(_.references) ++ of.aggregateExpressions.flatMap(outsideFunctions)
     // columns that are replaced by expressions never make a function splittable
     if (!of.expressions.forall(_.deterministic) || isGrouped(of.child) || functions.exists(SplitFunction(_).isEmpty))
@@ -147,6 +149,9 @@ object EarlyPlace {
     case other        => other.children.exists(isGrouped)
   }
 
+  /** The functions to split: those that do not stay as they are above an early grouping. */
+  private def splitIn(a: Aggregate): Vector[AggregateExpression] = functionsOf(a).filterNot(SplitFunction.ofSet)
+
   private def functionsOf(a: Aggregate): Vector[AggregateExpression] = {
     val found = mutable.LinkedHashMap.empty[Expression, AggregateExpression]
     a.aggregateExpressions.foreach(_.foreach {
@@ -156,10 +161,11 @@ object EarlyPlace {
     found.values.toVector
   }
 
+  /** Columns that are read outside of the functions to split. */
   private def outsideFunctions(e: Expression): Seq[Attribute] = e match {
-    case _: AggregateExpression => Nil
-    case a: Attribute           => Seq(a)
-    case other                  => other.children.flatMap(outsideFunctions)
+    case f: AggregateExpression if !SplitFunction.ofSet(f) => Nil
+    case a: Attribute                                      => Seq(a)
+    case other                                             => other.children.flatMap(outsideFunctions)
   }
 
   final private class Walk(key: Attribute => Boolean, guard: (Side, LogicalPlan) => Join) {
@@ -217,7 +223,7 @@ object EarlyPlace {
       val further = way.through(e, needs)((input, carried) =>
         Expand(e.projections.map(p => read.map(p(_)) ++ carried), read.map(e.output(_)) ++ carried, input)
       )
-      if (way.functions.flatMap(_.references).forall(AttributeSet(same.map(_._1)).contains))
+      if (way.functions.flatMap(SplitFunction.reads).forall(AttributeSet(same.map(_._1)).contains))
         apply(e.child, further.reading(AttributeMap(same)))
       else Vector.empty
     }
@@ -229,7 +235,7 @@ object EarlyPlace {
         way.through(side.join, AttributeSet(reads.filter(columns.contains)))((input, _) => guard(side, input))
       // a second join that fills the same columns is left out: it has not been proven
       val skipped = !side.isFilled || (!way.isFilled && way.functions.forall(SplitFunction.skips(_, columns)))
-      if (skipped && way.functions.forall(_.references.subsetOf(columns)))
+      if (skipped && way.functions.forall(SplitFunction.reads(_).subsetOf(columns)))
         apply(side.input, further.copy(sides = way.sides :+ side))
       else Vector.empty
     }
