@@ -104,6 +104,8 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
     withConf("spark.sql.ansi.enabled" -> "true") {
       once(s"SELECT i.name, sum(CAST(s.text AS INT)) $both WHERE s.item < 0 GROUP BY i.name")
       once(s"SELECT i.name, sum(1 div s.number) $both WHERE s.item < 0 GROUP BY i.name")
+      once(s"SELECT i.name, sum(s.price / s.cost) $both WHERE s.item < 0 GROUP BY i.name")
+      groups(s"SELECT i.name, sum(s.price / 100), sum(s.cost / -2.50) $both GROUP BY i.name", "item")
       once(
         s"SELECT i.name, sum(s.tiny) FROM (SELECT * FROM sold WHERE CAST(text AS INT) = 3) s JOIN nothing i ON s.item = i.item GROUP BY i.name"
       )
