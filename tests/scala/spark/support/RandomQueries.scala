@@ -191,10 +191,11 @@ final class RandomQueries(random: Random) {
     val ordered = columns.indices.map(i => s"c$i").mkString(", ")
     val a       = one(visible: _*)
     random.nextInt(10) match {
-      case 0 | 1     => (s"count(*), sum(${column(a, "v")}), max(${column(a, "k")})", "")
+      case 0 | 1     => (s"count(${one("*", column(a, "g"))}), sum(${column(a, "v")}), max(${column(a, "k")})", "")
       case 2 | 3 | 4 =>
         (
-          s"$named, count(*) AS n, min(${column(a, "v")}) AS low",
+          s"$named, count(${one("*", column(a, "k"), s"DISTINCT ${column(a, "s")}")}) AS n, " +
+            s"${one("min", "sum")}(${column(a, "v")})${one("", s" FILTER (WHERE ${column(a, "k")} > 2)")} AS low",
           s" GROUP BY ${columns.distinct.mkString(", ")}${one("", "", " HAVING count(*) > 1")}"
         )
       case 5 => (s"DISTINCT $named", "")

@@ -20,7 +20,8 @@ import org.apache.spark.sql.dovetail.report.EarlyMark
  *
  * The operators in between can be joins that keep rows as they are, repeat them or drop them (inner, semi, anti, and
  * outer joins from the side that they preserve), filters, projections, and the row copies of ROLLUP, CUBE and GROUPING
- * SETS.
+ * SETS. One of them can be an outer join that fills the columns of the place with NULLs for rows without a partner, if
+ * every aggregate function skips such rows ([[SplitFunction.skips]]).
  *
  * @param input plan whose rows are grouped early
  * @param keys  columns to group by
@@ -42,13 +43,19 @@ final class EarlyPlace private (
   /** The joins in between, from the top down. */
   def sides: Vector[EarlyPlace.Side] = way.sides
 
+  /** Columns of the partial functions, as the operators above the early grouping read them. */
+  private def carried: Vector[Attribute] =
+    parts.flatMap(_.partial).map(p => if (way.isFilled) p.toAttribute.withNullability(true) else p.toAttribute)
+
   /** The grouping `of` that the place belongs to, rewritten to merge the groups of the early grouping. */
   def grouped(of: Aggregate): LogicalPlan = {
-    val merged  = EarlyPlace.functionsOf(of).zip(parts).map { case (f, s) => f.canonicalized -> s.merged }.toMap
-    val outputs = of.aggregateExpressions.map(_.transformUp { case e: AggregateExpression => merged(e.canonicalized) })
+    val merged  = EarlyPlace.splitIn(of).zip(parts).map { case (f, s) => f.canonicalized -> s.merged }.toMap
+    val outputs = of.aggregateExpressions.map(_.transformUp {
+      case e: AggregateExpression => merged.getOrElse(e.canonicalized, e)
+    })
     of.copy(
       aggregateExpressions = outputs.map(_.asInstanceOf[NamedExpression]),
-      child = way.rebuild(early, parts.flatMap(_.partial).map(_.toAttribute))
+      child = way.rebuild(early, carried)
     )
   }
 }
@@ -58,6 +65,13 @@ object EarlyPlace {
   /** A join between a place and its grouping. @param side side of the join on which the place is */
   final case class Side(join: Join, side: BuildSide) {
     def input: LogicalPlan = if (side == BuildLeft) join.left else join.right
+
+    /** Whether the join returns rows of the other side without a partner, with NULLs in the columns of this side. */
+    def isFilled: Boolean = join.joinType match {
+      case LeftOuter  => side == BuildRight
+      case RightOuter => side == BuildLeft
+      case _          => false
+    }
   }
 
   private type Rebuild = (LogicalPlan, Vector[Attribute]) => LogicalPlan
@@ -97,9 +111,12 @@ object EarlyPlace {
      */
     def leadsAway: Boolean = path.exists(p => p.isInstanceOf[Join] || p.isInstanceOf[Expand])
 
+    /** Whether a join above fills the columns of the plan with NULLs. */
+    def isFilled: Boolean = sides.exists(_.isFilled)
+
     def parts: Option[Vector[SplitFunction]] = {
       val all = functions.map(SplitFunction(_))
-      if (all.forall(_.isDefined)) Some(all.flatten) else None
+      if (all.forall(_.isDefined)) Some(all.flatten.map(p => if (isFilled) p.filled else p)) else None
     }
   }
 
@@ -111,7 +128,7 @@ object EarlyPlace {
    * @param guard builds the join of a side over a new input
    */
   def apply(of: Aggregate, key: Attribute => Boolean, guard: (Side, LogicalPlan) => Join): Vector[EarlyPlace] = {
-    val functions = functionsOf(of)
+    val functions = splitIn(of)
     val outside   = of.groupingExpressions.flatMap(_.references) ++ of.aggregateExpressions.flatMap(outsideFunctions)
     // columns that are replaced by expressions never make a function splittable
     if (!of.expressions.forall(_.deterministic) || isGrouped(of.child) || functions.exists(SplitFunction(_).isEmpty))
@@ -132,6 +149,9 @@ object EarlyPlace {
     case other        => other.children.exists(isGrouped)
   }
 
+  /** The functions to split: those that do not stay as they are above an early grouping. */
+  private def splitIn(a: Aggregate): Vector[AggregateExpression] = functionsOf(a).filterNot(SplitFunction.ofSet)
+
   private def functionsOf(a: Aggregate): Vector[AggregateExpression] = {
     val found = mutable.LinkedHashMap.empty[Expression, AggregateExpression]
     a.aggregateExpressions.foreach(_.foreach {
@@ -141,10 +161,11 @@ object EarlyPlace {
     found.values.toVector
   }
 
+  /** Columns that are read outside of the functions to split. */
   private def outsideFunctions(e: Expression): Seq[Attribute] = e match {
-    case _: AggregateExpression => Nil
-    case a: Attribute           => Seq(a)
-    case other                  => other.children.flatMap(outsideFunctions)
+    case f: AggregateExpression if !SplitFunction.ofSet(f) => Nil
+    case a: Attribute                                      => Seq(a)
+    case other                                             => other.children.flatMap(outsideFunctions)
   }
 
   final private class Walk(key: Attribute => Boolean, guard: (Side, LogicalPlan) => Join) {
@@ -202,7 +223,7 @@ object EarlyPlace {
       val further = way.through(e, needs)((input, carried) =>
         Expand(e.projections.map(p => read.map(p(_)) ++ carried), read.map(e.output(_)) ++ carried, input)
       )
-      if (way.functions.flatMap(_.references).forall(AttributeSet(same.map(_._1)).contains))
+      if (way.functions.flatMap(SplitFunction.reads).forall(AttributeSet(same.map(_._1)).contains))
         apply(e.child, further.reading(AttributeMap(same)))
       else Vector.empty
     }
@@ -212,18 +233,19 @@ object EarlyPlace {
       val reads   = way.needs ++ side.join.condition.fold(AttributeSet.empty)(_.references)
       val further =
         way.through(side.join, AttributeSet(reads.filter(columns.contains)))((input, _) => guard(side, input))
-      if (way.functions.forall(_.references.subsetOf(columns)))
+      // a second join that fills the same columns is left out: it has not been proven
+      val skipped = !side.isFilled || (!way.isFilled && way.functions.forall(SplitFunction.skips(_, columns)))
+      if (skipped && way.functions.forall(SplitFunction.reads(_).subsetOf(columns)))
         apply(side.input, further.copy(sides = way.sides :+ side))
       else Vector.empty
     }
   }
 
-  /** Sides of a join whose rows it keeps as they are, drops, or repeats; not sides that it fills with NULLs. */
+  /** Sides of a join whose rows it keeps as they are, drops, or repeats. One side of an outer join is filled, too. */
   private def sidesOf(j: Join): Vector[Side] = j.joinType match {
-    case _: InnerLike                                       => Vector(Side(j, BuildLeft), Side(j, BuildRight))
-    case LeftOuter | LeftSemi | LeftAnti | ExistenceJoin(_) => Vector(Side(j, BuildLeft))
-    case RightOuter                                         => Vector(Side(j, BuildRight))
-    case _                                                  => Vector.empty
+    case _: InnerLike | LeftOuter | RightOuter  => Vector(Side(j, BuildLeft), Side(j, BuildRight))
+    case LeftSemi | LeftAnti | ExistenceJoin(_) => Vector(Side(j, BuildLeft))
+    case _                                      => Vector.empty
   }
 
   /** Maximum number of nodes of all columns that a grouping's functions read, as expressions of the plan below. */

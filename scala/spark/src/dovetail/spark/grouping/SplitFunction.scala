@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.grouping
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
-import org.apache.spark.sql.dovetail.predicates.Movable
+import org.apache.spark.sql.dovetail.predicates.{Movable, StrictExpression}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
@@ -22,20 +22,59 @@ import org.apache.spark.sql.types._
  *    averages of decimals below [[LeastDigits]] digits: Spark divides these as floating point numbers, too
  *    (`DecimalAggregates`). No minimum and no maximum of floating point numbers: of zeros with and without a sign, the
  *    first one wins.
- *  - No DISTINCT, no FILTER, and no input that may throw: an early function reads rows that a join would have removed.
+ *  - No arguments and no FILTER conditions that may throw: an early function reads rows that a join would have removed.
+ *    The first step alone applies the FILTER.
+ *  - No DISTINCT. [[ofSet]] has functions with it that need no first step.
  *
  * @param partial columns that the first step computes
  * @param merged  value of the function, computed from the columns of `partial`; contains the aggregate functions of the
  *                second step
  */
-final case class SplitFunction(partial: Vector[Alias], merged: Expression)
+final case class SplitFunction(partial: Vector[Alias], merged: Expression) {
+
+  /** The same with a FILTER clause, which restricts the rows that the first step reads. */
+  def filtered(condition: Option[Expression]): SplitFunction = copy(partial =
+    partial.map(p =>
+      p.withNewChildren(Seq(p.child.transform { case f: AggregateExpression => f.copy(filter = condition) }))
+        .asInstanceOf[Alias]
+    )
+  )
+
+  /** The same, if the columns of `partial` may be NULL where they are merged. */
+  def filled: SplitFunction = copy(merged = merged.transform { case a: Attribute => a.withNullability(true) })
+}
 
 object SplitFunction {
 
   def apply(e: AggregateExpression): Option[SplitFunction] =
-    if (e.isDistinct || e.filter.nonEmpty || e.mode != Complete || !e.aggregateFunction.children.forall(Movable(_)))
-      None
-    else function(e.aggregateFunction).filter(_.merged.dataType == e.dataType)
+    if (e.isDistinct || e.mode != Complete || !arguments(e).forall(Movable(_))) None
+    else function(e.aggregateFunction).map(_.filtered(e.filter)).filter(_.merged.dataType == e.dataType)
+
+  /** Arguments and the FILTER condition. */
+  private def arguments(e: AggregateExpression): Seq[Expression] = e.aggregateFunction.children ++ e.filter
+
+  /** Columns that the function reads. */
+  def reads(e: AggregateExpression): AttributeSet = AttributeSet(arguments(e).flatMap(_.references))
+
+  /**
+   * Whether a function of DISTINCT values is computed exactly, so that it depends only on the set of its values, not on
+   * their order. If its columns are keys of an early grouping, the function stays as it is: the groups have the same
+   * sets of values as the rows.
+   */
+  def ofSet(e: AggregateExpression): Boolean = e.isDistinct && e.mode == Complete && (e.aggregateFunction match {
+    case _: Count   => true
+    case s: Sum     => adds(s)
+    case a: Average => divides(a.child.dataType)
+    case _          => false
+  })
+
+  /**
+   * Whether rows in which all these columns are NULL change nothing in the function. Then NULLs as results of the first
+   * step change nothing in its second step either: each function that can be split ignores a row if its argument is
+   * NULL, and so do the sums, minima and maxima that merge its parts. `count(*)` counts such rows.
+   */
+  def skips(e: AggregateExpression, columns: AttributeSet): Boolean =
+    e.aggregateFunction.children.exists(StrictExpression(_, columns.contains))
 
   private def function(f: AggregateFunction): Option[SplitFunction] = f match {
     case c: Count => val part = partial(c); Some(SplitFunction(Vector(part), counted(part)))

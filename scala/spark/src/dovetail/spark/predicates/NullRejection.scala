@@ -10,13 +10,7 @@ import org.apache.spark.sql.catalyst.expressions._
 object NullRejection {
 
   def apply(conjunct: Expression, relationsOf: Expression => Vector[Int], relation: Int): Boolean = {
-    def strict(e: Expression): Boolean = e match {
-      case a: Attribute        => relationsOf(a) == Vector(relation)
-      case c: Cast             => strict(c.child)
-      case u: UnaryMinus       => strict(u.child)
-      case b: BinaryArithmetic => strict(b.left) || strict(b.right)
-      case _                   => false
-    }
+    def strict(e: Expression): Boolean = StrictExpression(e, a => relationsOf(a) == Vector(relation))
     conjunct match {
       case _: EqualNullSafe         => false
       case c: BinaryComparison      => strict(c.left) || strict(c.right)

@@ -6,7 +6,7 @@ import org.apache.spark.sql.types._
 /**
  * Arithmetic that cannot overflow: on floating point numbers; on integers and decimals outside of ANSI mode, where
  * results wrap around or become NULL; and on types that leave room for every result: `CAST(a AS BIGINT) + CAST(b AS
- * BIGINT)` of two INT columns, DECIMAL(12, 2) * DECIMAL(7, 2).
+ * BIGINT)` of two INT columns, DECIMAL(12, 2) * DECIMAL(7, 2), DECIMAL(12, 2) / 100.
  */
 object TotalArithmetic {
 
@@ -23,8 +23,21 @@ object TotalArithmetic {
   def divides(e: BinaryArithmetic): Boolean = e.dataType match {
     case _: DoubleType | _: FloatType => !ansi(e) || nonZero(e.right)
     case _: IntegralType => integral(e.left.dataType) && (!ansi(e) || (nonZero(e.right) && nonNegative(e.right)))
-    case _: DecimalType  => !ansi(e)
+    case t: DecimalType  => !ansi(e) || (e.isInstanceOf[Divide] && nonZero(e.right) && quotient(e).contains(t))
     case _               => false
+  }
+
+  /**
+   * Type of a quotient of decimals that holds every digit before the decimal point: a number below 10^p-s^, divided by
+   * 10^-t^ at least, is below 10^p-s+t^. It has enough digits after the point not to be rounded up to that power. Only
+   * if all these digits are more than a decimal can have, Spark makes the type smaller.
+   */
+  private def quotient(e: BinaryArithmetic): Option[DecimalType] = (e.left.dataType, e.right.dataType) match {
+    case (l: DecimalType, r: DecimalType) if l.scale >= 0 && r.scale >= 0 =>
+      val after  = math.max(LeastDigitsAfterPoint, l.scale + r.precision + 1)
+      val digits = l.precision - l.scale + r.scale + after
+      if (digits <= DecimalType.MAX_PRECISION) Some(DecimalType(digits, after)) else None
+    case _ => None
   }
 
   // up to Spark 4.0, evalMode is accessible only in the concrete classes
@@ -84,8 +97,9 @@ object TotalArithmetic {
   }
 
   private def nonZero(e: Expression): Boolean = e match {
-    case Literal(n: Number, _: NumericType) => n.doubleValue != 0.0
-    case _                                  => false
+    case Literal(n: Number, _: NumericType)  => n.doubleValue != 0.0
+    case Literal(d: Decimal, _: DecimalType) => !d.isZero
+    case _                                   => false
   }
 
   /**
@@ -96,4 +110,7 @@ object TotalArithmetic {
     case Literal(n: Number, _: NumericType) => n.doubleValue > 0.0
     case _                                  => false
   }
+
+  /** Fewest digits after the point of a quotient of decimals, by Spark's rule (and that of SQL Server and Hive). */
+  private val LeastDigitsAfterPoint = 6
 }

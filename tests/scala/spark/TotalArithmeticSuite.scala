@@ -1,0 +1,100 @@
+package org.apache.spark.sql.dovetail
+
+import java.math.{BigDecimal => JavaDecimal}
+
+import scala.util.Try
+
+import org.apache.spark.sql.{Column, Row}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Alias, BindReferences, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.Project
+import org.apache.spark.sql.dovetail.predicates.Movable
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.types._
+
+/** Quotients of decimals in ANSI mode: those that are called total have a value for every row, and others may not. */
+class TotalArithmeticSuite extends DovetailSuite {
+
+  /** Digits, and digits after the point. The last ones of 31 to 33 digits are around the most that fits. */
+  private val types = Seq(
+    1  -> 0,
+    1  -> 1,
+    7  -> 2,
+    12 -> 2,
+    18 -> 18,
+    28 -> 2,
+    31 -> 0,
+    32 -> 0,
+    33 -> 0,
+    30 -> 4,
+    38 -> 0,
+    38 -> 10,
+    38 -> 38
+  ).map { case (precision, scale) => DecimalType(precision, scale) }
+
+  private val divisors = Seq(
+    "1",
+    "3",
+    "-1",
+    "-7",
+    "0.1",
+    "0.01",
+    "-0.01",
+    "1.00",
+    "0.000001",
+    "99.99",
+    "100",
+    "0",
+    "0.00",
+    "9" * 38,
+    "0." + "0" * 36 + "1"
+  ).map(new JavaDecimal(_))
+
+  private def extremes(t: DecimalType): Seq[Decimal] = {
+    val unit = JavaDecimal.ONE.movePointLeft(t.scale)
+    val most = JavaDecimal.TEN.pow(t.precision - t.scale).subtract(unit)
+    Seq(most, most.negate, unit, unit.negate, JavaDecimal.ZERO).map(Decimal(_, t.precision, t.scale))
+  }
+
+  /** A calculation on a column of the type, and whether it has a value for each of the extremes. */
+  private def computed(t: DecimalType)(of: Column => Column): (Expression, Boolean) = {
+    val frame = spark.createDataFrame(new java.util.ArrayList[Row], StructType(Seq(StructField("a", t))))
+    frame.select(of(col("a")).as("y")).queryExecution.analyzed match {
+      case Project(Seq(Alias(e, _)), child) =>
+        val bound = BindReferences.bindReference(e, child.output)
+        (e, extremes(t).forall(d => Try(bound.eval(InternalRow(d))).toOption.exists(_ != null)))
+      case other => fail(other.toString)
+    }
+  }
+
+  test("a decimal divided by a constant: total only if all rows have a value") {
+    for (loss <- Seq("true", "false"))
+      withConf("spark.sql.ansi.enabled" -> "true", "spark.sql.decimalOperations.allowPrecisionLoss" -> loss) {
+        val found = for (t <- types; d <- divisors) yield {
+          val (e, answers) = computed(t)(_ / lit(d))
+          val total        = Movable(e)
+          assert(!total || answers, s"$t / $d, as ${e.dataType}")
+          (t, d.toPlainString, total, answers)
+        }
+        def total(precision: Int, scale: Int, divisor: String) =
+          found.exists(f => f._1 == DecimalType(precision, scale) && f._2 == divisor && f._3)
+        assert(total(7, 2, "100") && total(7, 2, "-0.01") && total(12, 2, "99.99") && total(28, 2, "-7"))
+        // 32 + 6 digits are the most that fit
+        assert(total(32, 0, "3") && !total(33, 0, "3"))
+        assert(!found.exists { case (_, d, total, _) => total && new JavaDecimal(d).signum == 0 })
+        // quotients whose type is too small, and divisors of zero, do fail
+        assert(found.exists(f => !f._4 && f._2 == "0.1") && found.exists(f => !f._4 && f._2 == "0"))
+      }
+  }
+
+  test("other divisors, other operations, and other modes") {
+    val t = DecimalType(7, 2)
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      assert(!Movable(computed(t)(a => a / a)._1))
+      assert(!Movable(computed(t)(a => lit(new JavaDecimal("3.0")) / a)._1))
+      assert(!Movable(computed(t)(a => a / lit(null).cast(t))._1))
+      assert(!Movable(computed(t)(a => a % lit(new JavaDecimal("3.0")))._1))
+    }
+    withConf("spark.sql.ansi.enabled" -> "false")(assert(Movable(computed(t)(a => a / a)._1)))
+  }
+}
