@@ -345,6 +345,22 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates("SELECT id FROM u INTERSECT SELECT id FROM w", 200.0)
   }
 
+  test("a union has the values of all its branches, as far as their ranges do not overlap, and those of constants") {
+    def halves(column: String) =
+      s"(SELECT $column FROM u WHERE id < 500 UNION ALL SELECT $column FROM u WHERE id >= 500)"
+    estimates(s"SELECT id, count(*) FROM ${halves("id")} GROUP BY id", Rows)
+    estimates(s"SELECT * FROM ${halves("id")} a JOIN ${halves("id AS b")} ON a.id = b", Rows, tolerance = 0.2)
+    val tagged = "(SELECT 'web' AS way, ten, 1 AS n FROM u UNION ALL SELECT 'shop' AS way, ten, 2 AS n FROM u)"
+    estimates(s"SELECT way, count(*) FROM $tagged GROUP BY way", 2.0)
+    val pairs = rows(s"SELECT way, ten, count(*) FROM $tagged GROUP BY way, ten")
+    assert(pairs >= 10.0 && pairs <= 20.0, pairs)
+    estimates(s"SELECT way, n, count(*) FROM $tagged GROUP BY way, n", 2.0, tolerance = 0.5)
+    // a branch of NULLs adds no value
+    val column = optimized("SELECT ten FROM u UNION ALL SELECT CAST(NULL AS INT) FROM w")
+    val ten    = profile(column).column(column.output.head.exprId.id)
+    assert(ten.ndv.contains(10.0) && ten.min.contains(0.0) && ten.nulls.exists(n => math.abs(n - 1.0 / 6) < 1e-9))
+  }
+
   test("the first rows of each group: as many as groups, and one per group is a key") {
     def first(where: String, number: String = "row_number()", more: String = "") =
       s"SELECT ten, hundred, s FROM (SELECT *, $number OVER (PARTITION BY hundred ORDER BY id) rn$more FROM u) " +
