@@ -200,6 +200,25 @@ class OperatorSizesSuite extends AnyFunSuite {
     assert(some > 500.0 && some < 1000.0, some)
   }
 
+  test("the partners of rows that were read in places are counted, and mixed with the formula if the places differ") {
+    // in all places, three of five rows have one of five busy keys, and the others one of a thousand
+    val (rows, places)             = (1e6, (0 until 8).map(_ * 500).toVector)
+    def inPlaces(key: Int => Long) = whole(key, 4000).copy(complete = false, fraction = 4000 / rows, places = places)
+    val (left, one)                =
+      (inPlaces(i => if (i % 5 < 3) i % 5L else i * 7919L % 1000), inPlaces(i => if (i < 500) i % 5L else 5L + i % 900))
+    val right                                                = whole(i => i % 5L, 100)
+    val (mine, other)                                        = (column(1000), column(5).copy(domain = Some(1000.0)))
+    def size(kind: JoinKind, sample: Option[RelationSample]) =
+      new CardinalityModel(oneJoin(kind, mine, other, (sample, Some(right)), rows)).estimate(Array(0, 1)).value
+    val truth = rows * (0.6 + 0.4 * 0.005)
+    assert(math.abs(size(Semi, Some(left)) / truth - 1.0) < 0.1, size(Semi, Some(left)))
+    assert(math.abs(size(Anti, Some(left)) / (rows - truth) - 1.0) < 0.15, size(Anti, Some(left)))
+    assert(math.abs(size(LeftOuter, Some(left)) / (truth * 20 + rows - truth) - 1.0) < 0.1)
+    // partners in a single place tell nothing
+    Seq(Semi, Anti, LeftOuter).foreach(k => assert(math.abs(size(k, Some(one)) / size(k, None) - 1.0) < 1e-9, k))
+    assert(size(Semi, None) < truth / 50 && size(LeftOuter, None) < truth * 2)
+  }
+
   test("a predicate that could not be run on the right side's sample removes partners, too") {
     // the sample keeps all 1,000 keys, and the relation is estimated at 100 rows
     val all = whole(i => i.toLong, 1000)

@@ -188,18 +188,18 @@ final private class JoinedPair(
     pairs.scaled(local)
   }
 
-  // counted on samples
-  private lazy val leftCounted: Option[Double] = model.samples.partnered(0, 1)
+  private lazy val leftCounted = model.samples.partnered(0, 1)
 
-  /** Share of the left side's rows with a partner. */
-  lazy val leftPartnered: Double = leftCounted.getOrElse(semiShare(0, 1)) * local
+  /** Share of the left side's rows with a partner, counted on samples if possible. */
+  lazy val leftPartnered: Double = leftCounted.fold(semiShare(0, 1))(_.mixed(semiShare(0, 1))) * local
 
   /** Share of the left side's rows without a partner. */
   lazy val leftAlone: Double =
-    JoinSize.antiShare(leftPartnered, leftCounted.fold(Assumptions.AntiJoinFloor)(_ => model.samples.leastAlone(0, 1)))
+    JoinSize.antiShare(leftPartnered, leftCounted.fold(Assumptions.AntiJoinFloor)(_.leastAlone))
 
   /** Share of the right side's rows with a partner. */
-  lazy val rightPartnered: Double = model.samples.partnered(1, 0).getOrElse(semiShare(1, 0)) * local
+  lazy val rightPartnered: Double =
+    model.samples.partnered(1, 0).fold(semiShare(1, 0))(_.mixed(semiShare(1, 0))) * local
 
   /** @param more largest number of rows in addition to those of the inner join */
   def rows(value: Double, more: Double): Estimate = Estimate.upTo(value, inner.upper + more, inner.source)
