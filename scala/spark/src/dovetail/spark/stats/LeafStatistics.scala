@@ -110,7 +110,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       known.find(leaf).map(t => asRead(leaf, columns, collected(name, leaf, columns, t))).getOrElse(leaf match {
         case r: LogicalRelation =>
           catalog(r).map(c => completed(r, columns, c, asRead(leaf, columns, fromCatalog(name, columns, c))))
-            .orElse(footers(r, columns).map(withCounts(r, columns, _)))
+            .orElse(footers(r, columns).map(withSample(r, columns, _)))
             .orElse(texts(r).map { case (text, table) => TextProfile(columns, text, table) })
             .orElse(databases(r).map(DatabaseProfile(columns, _, Nil, conf)))
             .getOrElse(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))
@@ -150,23 +150,13 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     val missing = UnanalyzedColumns(r, count.statistics, columns)
     def inText  = texts(r).map { case (text, table) => TextProfile(missing, text, table) }
     if (missing.isEmpty) profile
-    else footers(r, missing).map(withCounts(r, missing, _)).orElse(inText)
+    else footers(r, missing).map(withSample(r, missing, _)).orElse(inText)
       .fold(profile)(UnanalyzedColumns.filled(profile, _))
   }
 
-  /** Replaces column profiles by exact counts if all rows of a small table were read. */
-  private def withCounts(
-      relation: LogicalRelation,
-      columns: Seq[Attribute],
-      profile: RelationProfile
-  ): RelationProfile =
-    files(relation).fold(profile)(sample =>
-      profile.copy(columns = profile.columns ++ (for {
-        a     <- columns
-        field <- sample.schema.find(_.name == a.name) if field.dataType == a.dataType
-        c     <- sample.counts.get(a.name)
-      } yield a.exprId.id -> c.onto(profile.column(a.exprId.id))))
-    )
+  /** Adds what the rows of a table that were read tell of its columns. */
+  private def withSample(r: LogicalRelation, columns: Seq[Attribute], profile: RelationProfile): RelationProfile =
+    files(r).fold(profile)(SampledColumns(profile, columns, _))
 
   /**
    * Partition columns by which Spark has pruned `relation`, if its row count comes from the size of the remaining
