@@ -244,6 +244,52 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates("SELECT * FROM u JOIN u v ON u.s < v.s", Rows * Rows * Assumptions.JoinInequality, exact = false)
   }
 
+  test(
+    "many short intervals: a value lies in one of those that are side by side; ends that are computed have a range"
+  ) {
+    withTables("addresses", "visits") {
+      // not analyzed: ranges in a catalog may be out of date
+      spark.sql(
+        "CREATE TABLE addresses USING orc AS SELECT id * 100 AS first, id * 100 + 99 AS last FROM range(20000)"
+      )
+      val start = "timestamp_seconds(1600000000 + id * 7884)"
+      spark.sql(
+        s"CREATE TABLE visits USING orc AS SELECT pmod(hash(id), 2000000L) AS ip, $start AS at, CAST($start AS DATE) " +
+          "AS day, id % 100 AS user, CAST(id AS INT) AS number FROM range(20000)"
+      )
+      def near(sql: String, truth: Double) = {
+        val found = rows(sql)
+        assert(found > truth / 2.0 && found < truth * 2.0, s"$found instead of $truth: $sql")
+      }
+      near("SELECT * FROM visits v JOIN addresses a ON v.ip BETWEEN a.first AND a.last", 20000.0)
+      near("SELECT * FROM visits v JOIN addresses a ON v.ip >= a.first AND v.ip < a.first + 100", 20000.0)
+      // the table spans five years, and a pair of visits by one user is less than seven days apart
+      val pairs = 20000.0 * 20000.0 / 100
+      for (
+        (from, to, share) <- Seq(
+          ("a.at", "a.at + INTERVAL 7 DAYS", 7.0 / 1825),
+          ("a.at - INTERVAL 1 WEEK", "a.at", 7.0 / 1825),
+          ("a.at - INTERVAL 1 MONTH", "a.at + INTERVAL 1 MONTH", 60.0 / 1825),
+          ("a.day", "date_add(a.day, 7)", 8.0 / 1825),
+          ("date_sub(a.day, 7)", "a.day", 8.0 / 1825),
+          ("a.number", "2000 + CAST(a.number AS BIGINT)", 0.1)
+        )
+      ) {
+        val value = if (from.contains("day")) "day" else if (from.contains("number")) "number" else "at"
+        near(
+          s"SELECT * FROM visits a JOIN visits b ON a.user = b.user AND b.$value BETWEEN $from AND $to",
+          pairs * share
+        )
+      }
+      // no shift: a product may turn the order around, and a sum of two columns has no range
+      val other = rows("SELECT * FROM visits a JOIN visits b ON b.number BETWEEN a.number AND a.number * 2 + a.user")
+      assert(other > 20000.0 * 20000.0 / 20)
+      // without files to look at, ranges may have grown
+      spark.sql("ANALYZE TABLE addresses COMPUTE STATISTICS FOR ALL COLUMNS")
+      near("SELECT * FROM visits v JOIN addresses a ON v.ip BETWEEN a.first AND a.last", 20000.0 * 20000.0 * 0.001)
+    }
+  }
+
   test("outer joins: at least the rows of the outer side") {
     estimates("SELECT * FROM u LEFT JOIN w ON u.id = w.id", Rows)
     estimates("SELECT * FROM w LEFT JOIN u ON u.id = w.id", 200.0)
