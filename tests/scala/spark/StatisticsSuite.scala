@@ -224,6 +224,16 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates("SELECT * FROM u CROSS JOIN w", Rows * 200)
   }
 
+  test("a <=> b: NULLs meet NULLs") {
+    val sql = "SELECT count(*) FROM u a JOIN u b ON a.half <=> b.half"
+    estimates("SELECT * FROM u a JOIN u b ON a.half <=> b.half", 500.0 * 500 + 500)
+    val join = traced(s"$sql JOIN w ON w.id = b.id")._2.groups.head.before.get.joins.find(_.relations.size == 2).get
+    close(join.rows.value, 500.0 * 500 + 500, sql)
+    val padded = traced("SELECT count(*) FROM u a LEFT JOIN u b ON a.half <=> b.half JOIN w ON w.id = a.id")
+    val outer  = padded._2.groups.head.before.get.joins.find(_.relations.size == 2).get
+    close(outer.rows.value, 500.0 * 500 + 500, sql)
+  }
+
   test("comparisons of columns of two tables: by their ranges, where these are known") {
     val smaller = (0 until 200).sum.toDouble
     estimates("SELECT * FROM u JOIN w ON u.id < w.id", smaller)

@@ -33,7 +33,8 @@ class OperatorSizesSuite extends AnyFunSuite {
       rows: Double = 1000.0,
       selectivity: Double = 1.0,
       keys: Set[Set[Long]] = Set.empty,
-      filters: Vector[JoinPredicate] = Vector.empty
+      filters: Vector[JoinPredicate] = Vector.empty,
+      nullsMeet: Boolean = false
   ): JoinGraph = {
     def relation(i: Int, rows: Double, unique: Set[Set[Long]], sample: Option[RelationSample]) =
       Relation(
@@ -44,7 +45,7 @@ class OperatorSizesSuite extends AnyFunSuite {
         broadcastable = false,
         sample
       )
-    val key = (Member(0, left, Set(0L), "l.k"), Member(1, right, Set(1L), "r.k"))
+    val key = (Member(0, left, Set(0L), "l.k", nullsMeet), Member(1, right, Set(1L), "r.k", nullsMeet))
     JoinGraph(
       Vector(relation(0, rows, Set.empty, samples._1), relation(1, 100.0, keys, samples._2)),
       Vector.empty,
@@ -96,6 +97,18 @@ class OperatorSizesSuite extends AnyFunSuite {
   test("where nothing is known of the keys, half of the rows have a partner, and an anti join always keeps some") {
     assert(sizeOf(Semi, ColumnProfile(), ColumnProfile()).value == 1000 * Assumptions.SemiJoin)
     assert(sizeOf(Anti, column(100), column(100)).value == 1000 * Assumptions.AntiJoinFloor)
+  }
+
+  test("l.k <=> r.k: NULLs meet NULLs, in pairs and as partners") {
+    def size(kind: JoinKind, right: ColumnProfile, nullsMeet: Boolean = true) =
+      new CardinalityModel(oneJoin(kind, column(50, 0.1), right, (None, None), nullsMeet = nullsMeet))
+        .estimate(Array(0, 1)).value
+    val some = column(50, 0.2)
+    // 100 NULLs meet 20, and 900 values meet 80 / 50 each
+    assert(math.abs(size(LeftOuter, some) - (100.0 * 20 + 900.0 * 80 / 50)) < 1e-6)
+    assert(math.abs(size(LeftOuter, some, nullsMeet = false) - (900.0 * 80 / 50 + 100)) < 1e-6)
+    assert(size(Semi, some) == 1000.0 && size(Semi, some, nullsMeet = false) == 900.0)
+    assert(size(Semi, column(50)) == 900.0, "the right side has no NULLs")
   }
 
   test("the rest of a condition has to keep one of a row's partners") {

@@ -166,8 +166,13 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
   private def shareOfPairs(o: Operator): Double =
     if (o.equalities.isEmpty) 1.0
     else {
-      val nonNull = o.equalities.map { case (a, b) => a.column.nonNull * b.column.nonNull }.min
-      nonNull / math.max(jointDomain(o.equalities.map(e => e -> e._1)), jointDomain(o.equalities.map(e => e -> e._2)))
+      val equal =
+        1.0 / math.max(jointDomain(o.equalities.map(e => e -> e._1)), jointDomain(o.equalities.map(e => e -> e._2)))
+      // of several keys, nobody knows how often all are NULL together
+      o.equalities match {
+        case Vector((a, b)) if a.nullsMeet => JoinSize.nullSafe(a.column.nonNull, b.column.nonNull, equal)
+        case many => many.map { case (a, b) => a.column.nonNull * b.column.nonNull }.min * equal
+      }
     }
 
   /** Distinct values of the joint domain of one side's keys. */
@@ -202,7 +207,8 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
       m.column.nonNull,
       math.max(domainOf(m, m, t), domainOf(t, m, t)),
       t.column.ndv,
-      math.max(profile(t).rows.value, 1.0)
+      math.max(profile(t).rows.value, 1.0),
+      if (m.nullsMeet && t.column.nonNull < 1.0) 1.0 - m.column.nonNull else 0.0
     )
 
   /**
@@ -260,12 +266,19 @@ private[size] object OperatorSizes {
    * @param domain  domain that the keys of both sides draw from
    * @param ndv     distinct values of the other side's key
    * @param rows    rows of the other side's relation
+   * @param nulls   share of NULL keys on this side, if they meet those of the other side
    */
-  final private case class Partner(nonNull: Double, domain: Double, ndv: Option[Double], rows: Double) {
+  final private case class Partner(
+      nonNull: Double,
+      domain: Double,
+      ndv: Option[Double],
+      rows: Double,
+      nulls: Double
+  ) {
 
     /** Share of the rows of this side whose key is among the keys of `among` rows of the other side (containment). */
     def share(among: Double): Double =
-      nonNull * (if (ndv.isEmpty) Assumptions.SemiJoin
-                 else math.min(1.0, Assumptions.keysAfter(ndv.get, rows, math.min(among, rows)) / domain))
+      nulls + nonNull * (if (ndv.isEmpty) Assumptions.SemiJoin
+                         else math.min(1.0, Assumptions.keysAfter(ndv.get, rows, math.min(among, rows)) / domain))
   }
 }

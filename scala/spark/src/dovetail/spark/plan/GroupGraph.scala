@@ -132,8 +132,8 @@ final class GroupGraph(
 
   private def operator(o: WrittenJoin, index: Int): Operator = {
     val conjuncts  = conditions(index)
-    val equalities = conjuncts.flatMap(_.key).map { case (l, r) =>
-      val sides = ForeignKeys(Vector(member(l), member(r)), profiles)
+    val equalities = for (c <- conjuncts; (l, r) <- c.key) yield {
+      val sides = ForeignKeys(Vector(member(l), member(r)), profiles).map(_.copy(nullsMeet = c.nullsMeet))
       (sides.head, sides.last)
     }
     val rest  = conjuncts.filter(_.key.isEmpty).map(_.condition)
@@ -179,8 +179,10 @@ private object GroupGraph {
 
     /** The members of the key as samples have them: none if NULLs match, because to samples a NULL has no partner. */
     def sampled: Option[Vector[ClassMember]] = key.map { case (l, r) =>
-      if (condition.equality.exists(_.kind == JoinCondition.NullSafe)) Vector.empty else Vector(l, r)
+      if (nullsMeet) Vector.empty else Vector(l, r)
     }
+
+    def nullsMeet: Boolean = condition.equality.exists(_.kind == JoinCondition.NullSafe)
 
     /** Whether a row of the right side with NULL in this column has no partner by this conjunct. */
     def rejectsNull(column: Attribute): Boolean =

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.predicates
 
+import dovetail.kernel.graph.ForeignKeys
 import dovetail.kernel.profile.{Alternatives, Assumptions, ColumnProfile, Condition, Filters, RelationProfile, Source}
 import dovetail.kernel.size.JoinSize
 import org.apache.spark.sql.catalyst.expressions._
@@ -110,7 +111,7 @@ final class PredicateSelectivity(
     case Or(l, r)                 => val (a, b) = (share(l), share(r)); a + b - a * b
     case Not(c)                   => 1.0 - share(c)
     case EqualTo(l, r)            => equality(l, r)
-    case EqualNullSafe(l, r)      => equality(l, r)
+    case EqualNullSafe(l, r)      => nullSafe(l, r)
     case Inequality(large, small) => ordered(small, large)
     case _                        => Assumptions.JoinOpaque
   }
@@ -150,6 +151,20 @@ final class PredicateSelectivity(
       case (None, None) => Assumptions.JoinOpaque
       case (a, b)       => JoinSize.equality(a.getOrElse(1.0), b.getOrElse(1.0))
     }
+
+  /** `l <=> r`: NULLs meet each other, and a column that nobody has counted may refer to the other one. */
+  private def nullSafe(l: Expression, r: Expression): Double = (relationsOf(l), relationsOf(r)) match {
+    case (Vector(a), Vector(b)) =>
+      val members = ForeignKeys(
+        Vector(JoinPredicates.ClassMember(a, l), JoinPredicates.ClassMember(b, r))
+          .map(JoinPredicates.member(_, profiles, _ => "")),
+        profiles
+      ).map(_.column)
+      val domains = members.zip(Vector(l, r)).flatMap { case (c, e) => c.domain.orElse(distinct(e)) }
+      val values  = 1.0 / math.max(domains.max, 1.0)
+      JoinSize.nullSafe(members.head.nonNull, members.last.nonNull, values)
+    case _ => equality(l, r)
+  }
 
   private def distinct(e: Expression): Option[Double] = relationsOf(e) match {
     case Vector(r) =>

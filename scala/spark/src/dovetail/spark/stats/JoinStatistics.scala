@@ -184,8 +184,18 @@ final private class JoinedPair(
     val equal = model.estimate(Array(0, 1))
     // a degree does not count NULLs, so it does not bound the pairs of NULL and NULL; only the cross product does
     val nullsMeet = conjuncts.exists(_.isInstanceOf[EqualNullSafe])
-    val pairs = if (nullsMeet) Estimate.upTo(equal.value, left.rows.upper * right.rows.upper, equal.source) else equal
+    val pairs     =
+      if (nullsMeet) Estimate.upTo(equal.value + ofNulls, left.rows.upper * right.rows.upper, equal.source) else equal
     pairs.scaled(local)
+  }
+
+  /** Pairs of NULL and NULL by a single null-safe equality. Of several, nobody knows how often all are NULL together. */
+  private def ofNulls: Double = (conjuncts, classes) match {
+    case (Seq(_), Vector(c)) =>
+      Vector(0, 1).flatMap(i => c.memberOf(i)).map(m =>
+        (1.0 - m.column.nonNull) * profiles(m.relation).rows.value
+      ).product
+    case _ => 0.0
   }
 
   private lazy val leftCounted = model.samples.partnered(0, 1)
