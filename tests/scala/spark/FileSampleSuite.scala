@@ -180,6 +180,32 @@ class FileSampleSuite extends DovetailSuite {
     }
   }
 
+  test("keys of large tables that footers do not count: texts in ORC files, codes with gaps, and no dense key") {
+    withDirectory { d =>
+      // in eight files, so that the rows of some places are read and two tables are not joined on them
+      def written(tag: Int) = spark.range(0, 600000, 1, 8).selectExpr(
+        "id",
+        s"concat('campaign ', pmod(hash(id, $tag), 500)) AS campaign",
+        s"pmod(hash(id, $tag), 500) * 199999 + 1 AS code"
+      )
+      val plain = Map("orc.dictionary.key.threshold" -> "0", "parquet.enable.dictionary" -> "false")
+      for (format <- Seq("orc", "parquet")) {
+        val tables = Seq(1, 2).map { tag =>
+          val path = d.resolve(s"$format$tag").toString
+          written(tag).write.format(format).options(plain).save(path)
+          spark.read.format(format).load(path)
+        }
+        def estimated(key: String) = rows(tables.head.as("a").join(tables.last.as("b"), key))
+        for (key <- Seq("campaign", "code")) {
+          val (found, truth) = (estimated(key), 600000.0 * 600000 / 500)
+          assert(found > truth / 2 && found < truth * 2, s"estimated $found instead of $truth by $key in $format")
+        }
+        val keys = estimated("id")
+        assert(keys > 550000.0 && keys < 650000.0, s"$keys in $format")
+      }
+    }
+  }
+
   test("keys of two columns: how many there are together is taken from the rows") {
     withDirectory { d =>
       // 1,200 pairs of 400 and 300 values, although 120,000 would be possible; b has each pair once

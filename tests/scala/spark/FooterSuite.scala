@@ -421,6 +421,24 @@ class FooterSuite extends DovetailSuite {
     }
   }
 
+  test("a value that stands for none is in every part, and says nothing of the others") {
+    def union(ndv: Double, ends: Int => Ends) =
+      DistinctHints.union(Vector.tabulate(50)(i => ChunkValues(1e6, ndv, Some(ends(i)))), 5e7)
+    assert(union(4e5, i => Numbers(0.0, 4e5 * (i + 1.0))) == 2e7)
+    assert(union(4e5, i => Numbers(-4e5 * (i + 1.0), 0.0)) == 2e7)
+    assert(union(4e5, i => Texts("", f"s$i%02d")) == 2e7)
+    // few values: those of a part may have another largest one by chance
+    assert(union(1000.0, i => Numbers(0.0, 900.0 + i)) < 2100.0)
+    // both ends in common
+    assert(union(4e5, _ => Numbers(0.0, 4e5)) == 4e5)
+    withDirectory { directory =>
+      val sessions = spark.range(0, 240000, 1, 8).selectExpr("IF(pmod(hash(id), 10) = 0, 0, id) AS session")
+      sessions.write.parquet(directory.resolve("sessions").toString)
+      val ndv = column(parquetAt(directory.resolve("sessions")), "session").ndv
+      assert(ndv.exists(n => n > 190000.0 && n <= 240000.0), ndv)
+    }
+  }
+
   test("samples drawn from one set tell its size") {
     Seq((1000.0, 500.0), (50.0, 100000.0), (1e6, 20000.0)).foreach { case (size, n) =>
       val seen = DistinctHints.expected(size, n)

@@ -224,6 +224,16 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates("SELECT * FROM u CROSS JOIN w", Rows * 200)
   }
 
+  test("a <=> b: NULLs meet NULLs") {
+    val sql = "SELECT count(*) FROM u a JOIN u b ON a.half <=> b.half"
+    estimates("SELECT * FROM u a JOIN u b ON a.half <=> b.half", 500.0 * 500 + 500)
+    val join = traced(s"$sql JOIN w ON w.id = b.id")._2.groups.head.before.get.joins.find(_.relations.size == 2).get
+    close(join.rows.value, 500.0 * 500 + 500, sql)
+    val padded = traced("SELECT count(*) FROM u a LEFT JOIN u b ON a.half <=> b.half JOIN w ON w.id = a.id")
+    val outer  = padded._2.groups.head.before.get.joins.find(_.relations.size == 2).get
+    close(outer.rows.value, 500.0 * 500 + 500, sql)
+  }
+
   test("comparisons of columns of two tables: by their ranges, where these are known") {
     val smaller = (0 until 200).sum.toDouble
     estimates("SELECT * FROM u JOIN w ON u.id < w.id", smaller)
@@ -242,6 +252,52 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(overlap > 1000.0 && overlap < 80000.0, overlap)
     // texts have no range
     estimates("SELECT * FROM u JOIN u v ON u.s < v.s", Rows * Rows * Assumptions.JoinInequality, exact = false)
+  }
+
+  test(
+    "many short intervals: a value lies in one of those that are side by side; ends that are computed have a range"
+  ) {
+    withTables("addresses", "visits") {
+      // not analyzed: ranges in a catalog may be out of date
+      spark.sql(
+        "CREATE TABLE addresses USING orc AS SELECT id * 100 AS first, id * 100 + 99 AS last FROM range(20000)"
+      )
+      val start = "timestamp_seconds(1600000000 + id * 7884)"
+      spark.sql(
+        s"CREATE TABLE visits USING orc AS SELECT pmod(hash(id), 2000000L) AS ip, $start AS at, CAST($start AS DATE) " +
+          "AS day, id % 100 AS user, CAST(id AS INT) AS number FROM range(20000)"
+      )
+      def near(sql: String, truth: Double) = {
+        val found = rows(sql)
+        assert(found > truth / 2.0 && found < truth * 2.0, s"$found instead of $truth: $sql")
+      }
+      near("SELECT * FROM visits v JOIN addresses a ON v.ip BETWEEN a.first AND a.last", 20000.0)
+      near("SELECT * FROM visits v JOIN addresses a ON v.ip >= a.first AND v.ip < a.first + 100", 20000.0)
+      // the table spans five years, and a pair of visits by one user is less than seven days apart
+      val pairs = 20000.0 * 20000.0 / 100
+      for (
+        (from, to, share) <- Seq(
+          ("a.at", "a.at + INTERVAL 7 DAYS", 7.0 / 1825),
+          ("a.at - INTERVAL 1 WEEK", "a.at", 7.0 / 1825),
+          ("a.at - INTERVAL 1 MONTH", "a.at + INTERVAL 1 MONTH", 60.0 / 1825),
+          ("a.day", "date_add(a.day, 7)", 8.0 / 1825),
+          ("date_sub(a.day, 7)", "a.day", 8.0 / 1825),
+          ("a.number", "2000 + CAST(a.number AS BIGINT)", 0.1)
+        )
+      ) {
+        val value = if (from.contains("day")) "day" else if (from.contains("number")) "number" else "at"
+        near(
+          s"SELECT * FROM visits a JOIN visits b ON a.user = b.user AND b.$value BETWEEN $from AND $to",
+          pairs * share
+        )
+      }
+      // no shift: a product may turn the order around, and a sum of two columns has no range
+      val other = rows("SELECT * FROM visits a JOIN visits b ON b.number BETWEEN a.number AND a.number * 2 + a.user")
+      assert(other > 20000.0 * 20000.0 / 20)
+      // without files to look at, ranges may have grown
+      spark.sql("ANALYZE TABLE addresses COMPUTE STATISTICS FOR ALL COLUMNS")
+      near("SELECT * FROM visits v JOIN addresses a ON v.ip BETWEEN a.first AND a.last", 20000.0 * 20000.0 * 0.001)
+    }
   }
 
   test("outer joins: at least the rows of the outer side") {
@@ -343,6 +399,22 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates("SELECT id + 1, upper(s) FROM u", Rows)
     estimates("SELECT id FROM u EXCEPT SELECT id FROM w", Rows * 0.8)
     estimates("SELECT id FROM u INTERSECT SELECT id FROM w", 200.0)
+  }
+
+  test("a union has the values of all its branches, as far as their ranges do not overlap, and those of constants") {
+    def halves(column: String) =
+      s"(SELECT $column FROM u WHERE id < 500 UNION ALL SELECT $column FROM u WHERE id >= 500)"
+    estimates(s"SELECT id, count(*) FROM ${halves("id")} GROUP BY id", Rows)
+    estimates(s"SELECT * FROM ${halves("id")} a JOIN ${halves("id AS b")} ON a.id = b", Rows, tolerance = 0.2)
+    val tagged = "(SELECT 'web' AS way, ten, 1 AS n FROM u UNION ALL SELECT 'shop' AS way, ten, 2 AS n FROM u)"
+    estimates(s"SELECT way, count(*) FROM $tagged GROUP BY way", 2.0)
+    val pairs = rows(s"SELECT way, ten, count(*) FROM $tagged GROUP BY way, ten")
+    assert(pairs >= 10.0 && pairs <= 20.0, pairs)
+    estimates(s"SELECT way, n, count(*) FROM $tagged GROUP BY way, n", 2.0, tolerance = 0.5)
+    // a branch of NULLs adds no value
+    val column = optimized("SELECT ten FROM u UNION ALL SELECT CAST(NULL AS INT) FROM w")
+    val ten    = profile(column).column(column.output.head.exprId.id)
+    assert(ten.ndv.contains(10.0) && ten.min.contains(0.0) && ten.nulls.exists(n => math.abs(n - 1.0 / 6) < 1e-9))
   }
 
   test("the first rows of each group: as many as groups, and one per group is a key") {

@@ -33,7 +33,8 @@ class OperatorSizesSuite extends AnyFunSuite {
       rows: Double = 1000.0,
       selectivity: Double = 1.0,
       keys: Set[Set[Long]] = Set.empty,
-      filters: Vector[JoinPredicate] = Vector.empty
+      filters: Vector[JoinPredicate] = Vector.empty,
+      nullsMeet: Boolean = false
   ): JoinGraph = {
     def relation(i: Int, rows: Double, unique: Set[Set[Long]], sample: Option[RelationSample]) =
       Relation(
@@ -44,7 +45,7 @@ class OperatorSizesSuite extends AnyFunSuite {
         broadcastable = false,
         sample
       )
-    val key = (Member(0, left, Set(0L), "l.k"), Member(1, right, Set(1L), "r.k"))
+    val key = (Member(0, left, Set(0L), "l.k", nullsMeet), Member(1, right, Set(1L), "r.k", nullsMeet))
     JoinGraph(
       Vector(relation(0, rows, Set.empty, samples._1), relation(1, 100.0, keys, samples._2)),
       Vector.empty,
@@ -96,6 +97,18 @@ class OperatorSizesSuite extends AnyFunSuite {
   test("where nothing is known of the keys, half of the rows have a partner, and an anti join always keeps some") {
     assert(sizeOf(Semi, ColumnProfile(), ColumnProfile()).value == 1000 * Assumptions.SemiJoin)
     assert(sizeOf(Anti, column(100), column(100)).value == 1000 * Assumptions.AntiJoinFloor)
+  }
+
+  test("l.k <=> r.k: NULLs meet NULLs, in pairs and as partners") {
+    def size(kind: JoinKind, right: ColumnProfile, nullsMeet: Boolean = true) =
+      new CardinalityModel(oneJoin(kind, column(50, 0.1), right, (None, None), nullsMeet = nullsMeet))
+        .estimate(Array(0, 1)).value
+    val some = column(50, 0.2)
+    // 100 NULLs meet 20, and 900 values meet 80 / 50 each
+    assert(math.abs(size(LeftOuter, some) - (100.0 * 20 + 900.0 * 80 / 50)) < 1e-6)
+    assert(math.abs(size(LeftOuter, some, nullsMeet = false) - (900.0 * 80 / 50 + 100)) < 1e-6)
+    assert(size(Semi, some) == 1000.0 && size(Semi, some, nullsMeet = false) == 900.0)
+    assert(size(Semi, column(50)) == 900.0, "the right side has no NULLs")
   }
 
   test("the rest of a condition has to keep one of a row's partners") {
@@ -198,6 +211,25 @@ class OperatorSizesSuite extends AnyFunSuite {
     assert(kept(all) == 1.0)
     val some = kept(all.copy(complete = false, fraction = 0.001))
     assert(some > 500.0 && some < 1000.0, some)
+  }
+
+  test("the partners of rows that were read in places are counted, and mixed with the formula if the places differ") {
+    // in all places, three of five rows have one of five busy keys, and the others one of a thousand
+    val (rows, places)             = (1e6, (0 until 8).map(_ * 500).toVector)
+    def inPlaces(key: Int => Long) = whole(key, 4000).copy(complete = false, fraction = 4000 / rows, places = places)
+    val (left, one)                =
+      (inPlaces(i => if (i % 5 < 3) i % 5L else i * 7919L % 1000), inPlaces(i => if (i < 500) i % 5L else 5L + i % 900))
+    val right                                                = whole(i => i % 5L, 100)
+    val (mine, other)                                        = (column(1000), column(5).copy(domain = Some(1000.0)))
+    def size(kind: JoinKind, sample: Option[RelationSample]) =
+      new CardinalityModel(oneJoin(kind, mine, other, (sample, Some(right)), rows)).estimate(Array(0, 1)).value
+    val truth = rows * (0.6 + 0.4 * 0.005)
+    assert(math.abs(size(Semi, Some(left)) / truth - 1.0) < 0.1, size(Semi, Some(left)))
+    assert(math.abs(size(Anti, Some(left)) / (rows - truth) - 1.0) < 0.15, size(Anti, Some(left)))
+    assert(math.abs(size(LeftOuter, Some(left)) / (truth * 20 + rows - truth) - 1.0) < 0.1)
+    // partners in a single place tell nothing
+    Seq(Semi, Anti, LeftOuter).foreach(k => assert(math.abs(size(k, Some(one)) / size(k, None) - 1.0) < 1e-9, k))
+    assert(size(Semi, None) < truth / 50 && size(LeftOuter, None) < truth * 2)
   }
 
   test("a predicate that could not be run on the right side's sample removes partners, too") {

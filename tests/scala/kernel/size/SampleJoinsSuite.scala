@@ -172,11 +172,11 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
 
   test("keys of a sampled dimension that are not in the sample count like those asked for, and not like all keys") {
     val inputs = Vector(Input(Vector(0), popularly, 0.3), items)
-    val shares = new SampleJoins(graph(inputs)).partnered(0, 1).get
+    val shares = new SampleJoins(graph(inputs)).partnered(0, 1).get.counted
     assert(shares > 0.35 && shares < 0.7, "half of the fact's rows, and one of a hundred of the others")
     // where the fact does not ask for the keys that are kept, few of its rows have a partner
     val even = Input(Vector(0), Vector.tabulate(40000)(i => Vector(Some((i * 7919L) % 10000))), 0.3)
-    assert(new SampleJoins(graph(Vector(even, items))).partnered(0, 1).get < 0.02)
+    assert(new SampleJoins(graph(Vector(even, items))).partnered(0, 1).get.counted < 0.02)
     assert(estimate(Vector(even, items), 0, 1) === 400.0 +- 150.0)
   }
 
@@ -317,12 +317,13 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
 
   test("rows with a partner: counted on complete samples, likely where keys are drawn in part") {
     val fact = Input(Vector(0), Vector.tabulate(20000)(i => Vector(if (i % 10 == 0) None else Some(i.toLong % 1000))))
-    def partnered(share: Double, right: Input) =
+    def partners(share: Double, right: Input) =
       new SampleJoins(graph(Vector(fact.copy(share = share), right))).partnered(0, 1).get
+    def partnered(share: Double, right: Input) = partners(share, right).counted
     val some = Input(Vector(0), Vector.tabulate(8000)(i => Vector(Some(i.toLong % 250))))
     assert(partnered(1.0, some) === 0.9 * 0.25 +- 1e-9)
-    assert(new SampleJoins(graph(Vector(fact, some))).leastAlone(0, 1) === 0.0, "what was counted is exact")
-    assert(new SampleJoins(graph(Vector(fact.copy(share = 0.2), some))).leastAlone(0, 1) === 1.0 / 4002 +- 1e-9)
+    assert(partners(1.0, some).leastAlone === 0.0, "what was counted is exact")
+    assert(partners(0.2, some).leastAlone === 1.0 / 4002 +- 1e-9)
     assert(partnered(0.2, some.copy(share = 0.1)) === 0.9 * 0.25 +- 0.04)
     assert(partnered(0.2, some.copy(share = 0.5)) === 0.9 * 0.25 +- 0.03)
   }

@@ -44,9 +44,16 @@ final case class Relation(
 /**
  * An expression over one relation that is equal to all other members of its class. `text` is for people. `columns`
  * holds the caller's id of the column that the expression is computed from, if different values of that column always
- * give different values of the expression.
+ * give different values of the expression. `nullsMeet` tells whether NULL equals NULL (`<=>`), which only the equalities
+ * of operators do.
  */
-final case class Member(relation: Int, column: ColumnProfile, columns: Set[Long], text: String)
+final case class Member(
+    relation: Int,
+    column: ColumnProfile,
+    columns: Set[Long],
+    text: String,
+    nullsMeet: Boolean = false
+)
 
 /**
  * An equivalence class: expressions over several relations that equality predicates make equal. `a.x = b.y AND b.y =

@@ -15,6 +15,16 @@ object JoinSize {
    */
   def equality(leftNdv: Double, rightNdv: Double): Double = 1.0 / math.max(math.max(leftNdv, rightNdv), 1.0)
 
+  /**
+   * Share of the pairs that `a <=> b` keeps, where NULLs meet each other.
+   *
+   * @param left  share of the left rows with a value
+   * @param right share of the right rows with a value
+   * @param equal share of the pairs with two values that are equal
+   */
+  def nullSafe(left: Double, right: Double, equal: Double): Double =
+    (1.0 - left) * (1.0 - right) + left * right * equal
+
   /** `num(A LOJ B) = max(num(A IJ B), num(A))`. */
   def leftOuter(inner: Double, left: Double): Double = math.max(inner, left)
 

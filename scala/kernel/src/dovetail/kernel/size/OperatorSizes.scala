@@ -4,7 +4,7 @@ import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
 import dovetail.kernel.graph.{ForeignKeys, JoinGraph, JoinKind, Member, Operator, Words}
-import dovetail.kernel.profile.{Assumptions, Estimate, Sampling}
+import dovetail.kernel.profile.{Assumptions, Estimate}
 
 /**
  * Estimates the rows of sets of relations with outer, semi, anti and existence joins in them. It builds on the sizes of
@@ -55,8 +55,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
      * they are outer joins, whose rows of NULLs have none.
      */
     lazy val counted: Option[PartnerShare] =
-      for ((l, r) <- counting; share <- samples.partnered(l, r, operator, mirrored = false))
-        yield PartnerShare(share, samples.leastAlone(l, r))
+      for ((l, r) <- counting; share <- samples.partnered(l, r, operator)) yield share
 
     /** Mean number of partners of a left row, counted in the same way, before the rest of the condition. */
     lazy val multiplied: Option[Double] =
@@ -73,11 +72,8 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
 
     /** The same for the rows of the right side, if the left side is a single relation. */
     lazy val countedBack: Option[PartnerShare] =
-      for (
-        l <- one(_._1) if !operator.wideEquality; r <- one(_._2);
-        s <- samples.partnered(r, l, operator, mirrored = true)
-      )
-        yield PartnerShare(s, samples.leastAlone(r, l))
+      for (l <- one(_._1) if !operator.wideEquality; r <- one(_._2); share <- samples.partnered(r, l, operator))
+        yield share
 
     private def one(side: ((Member, Member)) => Member): Option[Int] =
       Some(operator.equalities.map(side(_).relation).distinct).collect { case Vector(r) => r }
@@ -170,8 +166,13 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
   private def shareOfPairs(o: Operator): Double =
     if (o.equalities.isEmpty) 1.0
     else {
-      val nonNull = o.equalities.map { case (a, b) => a.column.nonNull * b.column.nonNull }.min
-      nonNull / math.max(jointDomain(o.equalities.map(e => e -> e._1)), jointDomain(o.equalities.map(e => e -> e._2)))
+      val equal =
+        1.0 / math.max(jointDomain(o.equalities.map(e => e -> e._1)), jointDomain(o.equalities.map(e => e -> e._2)))
+      // of several keys, nobody knows how often all are NULL together
+      o.equalities match {
+        case Vector((a, b)) if a.nullsMeet => JoinSize.nullSafe(a.column.nonNull, b.column.nonNull, equal)
+        case many => many.map { case (a, b) => a.column.nonNull * b.column.nonNull }.min * equal
+      }
     }
 
   /** Distinct values of the joint domain of one side's keys. */
@@ -206,7 +207,8 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
       m.column.nonNull,
       math.max(domainOf(m, m, t), domainOf(t, m, t)),
       t.column.ndv,
-      math.max(profile(t).rows.value, 1.0)
+      math.max(profile(t).rows.value, 1.0),
+      if (m.nullsMeet && t.column.nonNull < 1.0) 1.0 - m.column.nonNull else 0.0
     )
 
   /**
@@ -253,19 +255,6 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
 private[size] object OperatorSizes {
 
   /**
-   * @param partners   share of the rows that have a partner
-   * @param leastAlone smallest share without one that the samples can tell
-   */
-  final private case class PartnerShare(partners: Double, leastAlone: Double) {
-
-    /** Whether formulas cannot tell more: the samples are complete, or drawn rows have partners. */
-    def isSure: Boolean = leastAlone <= 0.0 || partners > 0.0
-
-    /** The share; if none of the drawn rows has a partner, one that is too small for them to show. */
-    def mixed(formula: Double): Double = if (isSure) partners else Sampling.unseen(1.0 / leastAlone, formula)
-  }
-
-  /**
    * Maximum number of sizes kept for graphs of more than 64 relations: 100 bytes or more each, a few tens of megabytes.
    */
   private val MostKept = 100000
@@ -277,12 +266,19 @@ private[size] object OperatorSizes {
    * @param domain  domain that the keys of both sides draw from
    * @param ndv     distinct values of the other side's key
    * @param rows    rows of the other side's relation
+   * @param nulls   share of NULL keys on this side, if they meet those of the other side
    */
-  final private case class Partner(nonNull: Double, domain: Double, ndv: Option[Double], rows: Double) {
+  final private case class Partner(
+      nonNull: Double,
+      domain: Double,
+      ndv: Option[Double],
+      rows: Double,
+      nulls: Double
+  ) {
 
     /** Share of the rows of this side whose key is among the keys of `among` rows of the other side (containment). */
     def share(among: Double): Double =
-      nonNull * (if (ndv.isEmpty) Assumptions.SemiJoin
-                 else math.min(1.0, Assumptions.keysAfter(ndv.get, rows, math.min(among, rows)) / domain))
+      nulls + nonNull * (if (ndv.isEmpty) Assumptions.SemiJoin
+                         else math.min(1.0, Assumptions.keysAfter(ndv.get, rows, math.min(among, rows)) / domain))
   }
 }

@@ -171,7 +171,7 @@ final class SampleJoins(graph: JoinGraph) {
     else Some(math.max(1.0, groupsOf(relation, Vector(of)).kept.largest))
 
   /** Share of the rows of `left` that have a partner in `right`, if both are covered and share a class. */
-  def partnered(left: Int, right: Int): Option[Double] =
+  def partnered(left: Int, right: Int): Option[PartnerShare] =
     if (!meet(left, right) || !joined(left).contains(right)) None
     else {
       val shared = graph.classesOf(left).filter(graph.classesOf(right).contains)
@@ -183,10 +183,8 @@ final class SampleJoins(graph: JoinGraph) {
   /**
    * The same by the equalities of an operator. The samples number the keys of these equalities after those of the
    * classes ([[RelationSample]]).
-   *
-   * @param mirrored whether `left` is the operator's right side
    */
-  def partnered(left: Int, right: Int, operator: Operator, mirrored: Boolean): Option[Double] =
+  def partnered(left: Int, right: Int, operator: Operator): Option[PartnerShare] =
     keysOf(operator, left, right).map(partnered(left, right, _))
 
   /**
@@ -198,8 +196,11 @@ final class SampleJoins(graph: JoinGraph) {
     keysOf(operator, left, right).map { keys =>
       val weights = weighted(SampleTree.Node(left, Vector.empty, Vector(SampleTree.Node(right, keys, Vector.empty))))
       val mean    = total(weights) / weights.length
-      if (Seq(left, right).forall(samples(_).complete)) mean
-      else Sampling.partnersOfRandom(mean, evidence(Vector(weights)), weights.length.toDouble, formula)
+      if (isComplete(RelSet(left, right))) mean
+      else if (samples(left).clustered) {
+        val places = placesOf(left, weights)
+        Sampling.partners(mean, places.variation, places.filled, formula)
+      } else Sampling.partnersOfRandom(mean, evidence(Vector(weights)), weights.length.toDouble, formula)
     }
 
   /** The numbers of an operator's equalities, if both samples have their keys. */
@@ -211,19 +212,26 @@ final class SampleJoins(graph: JoinGraph) {
     if (there) Some(keys) else None
   }
 
-  /** Whether partners of the rows of one relation can be counted in another: not on rows that lay together. */
-  private def meet(left: Int, right: Int): Boolean =
-    Seq(left, right).forall(r => covered.contains(r) && !samples(r).clustered)
-
   /**
-   * Smallest share of the rows of `left` without a partner in `right` that a count of partners can tell: 0 on complete
-   * samples; otherwise the share of which a sample without such a row leaves the possibility (Laplace's rule of
-   * succession).
+   * Whether partners of the rows of one relation can be counted in another: not among rows that lay together, because
+   * the rows of a key may all lie elsewhere. Rows that lay together may ask for partners.
    */
-  def leastAlone(left: Int, right: Int): Double =
-    if (samples(left).complete && samples(right).complete) 0.0 else 1.0 / (samples(left).rows + 2.0)
+  private def meet(left: Int, right: Int): Boolean =
+    Seq(left, right).forall(covered.contains) && !samples(right).clustered
 
-  private def partnered(left: Int, right: Int, keys: Vector[Int]): Double = {
+  private def placesOf(relation: Int, values: Array[Double]): PartnerShare.Places =
+    PartnerShare.Places(Sampling.variation(samples(relation).meansOfPlaces(values)), samples(relation).filledPlaces)
+
+  private def partnered(left: Int, right: Int, keys: Vector[Int]): PartnerShare = {
+    val chances = chancesOf(left, right, keys)
+    val counted = total(chances) / chances.length
+    if (isComplete(RelSet(left, right))) PartnerShare.exact(counted)
+    else if (samples(left).clustered) PartnerShare.ofPlaces(counted, placesOf(left, chances))
+    else PartnerShare.ofRandom(counted, chances.length.toDouble)
+  }
+
+  /** The chance of each kept row of `left` to have a partner in `right`. */
+  private def chancesOf(left: Int, right: Int, keys: Vector[Int]): Array[Double] = {
     val node   = SampleTree.Node(right, keys, Vector.empty)
     val there  = groupsOf(node)
     val asked  = messages.partnersOf(there, samples(left))
@@ -238,14 +246,15 @@ final class SampleJoins(graph: JoinGraph) {
       ))
     val stays                   = stayShare(right)
     def some(rows: Int): Double = if (stays >= 1.0) 1.0 else -math.expm1(rows * math.log1p(-stays))
-    var (i, n)                  = (0, 0.0)
-    while (i < asked.groups.length) {
+    val chances                 = new Array[Double](asked.groups.length)
+    var i                       = 0
+    while (i < chances.length) {
       val group = asked.groups(i)
-      if (group >= 0 && there.kept.sizes(group) > 0) n += some(there.kept.sizes(group))
-      else if (group != KeyGroups.Null && hidden.isDefined) n += hidden.get.chance(group) * stays
+      if (group >= 0 && there.kept.sizes(group) > 0) chances(i) = some(there.kept.sizes(group))
+      else if (group != KeyGroups.Null && hidden.isDefined) chances(i) = hidden.get.chance(group) * stays
       i += 1
     }
-    n / samples(left).rows
+    chances
   }
 
   /**

@@ -43,22 +43,36 @@ object DistinctHints {
   }
 
   /**
-   * Share of the other parts that have the smallest value of all parts, averaged with the same share for the largest
-   * value. It estimates in how many parts a value occurs. Parts of sorted data, and of a key, have no value in common.
-   * If each part has all of a few values, the parts have all values in common.
+   * Share of the other parts that have the smallest value of all parts, and the same share for the largest value. Their
+   * mean estimates in how many parts a value occurs. Parts of sorted data, and of a key, have no value in common. If
+   * each part has all of a few values, the parts have all values in common.
    */
-  def agreement(parts: Seq[Ends]): Option[Double] = {
+  private def agreement(parts: Seq[Ends]): Option[(Double, Double)] = {
     def common[A](values: Seq[A], end: A): Double = (values.count(_ == end) - 1).toDouble / (values.size - 1)
     val numbers                                   = parts.collect { case n: Numbers => n }
     val texts                                     = parts.collect { case t: Texts => t }
     if (parts.size < 2) None
-    else if (numbers.size == parts.size) Some((common(
-      numbers.map(_.low),
-      numbers.map(_.low).min
-    ) + common(numbers.map(_.high), numbers.map(_.high).max)) / 2.0)
+    else if (numbers.size == parts.size)
+      Some((common(numbers.map(_.low), numbers.map(_.low).min), common(numbers.map(_.high), numbers.map(_.high).max)))
     else if (texts.size == parts.size)
-      Some((common(texts.map(_.low), texts.map(_.low).min) + common(texts.map(_.high), texts.map(_.high).max)) / 2.0)
+      Some((common(texts.map(_.low), texts.map(_.low).min), common(texts.map(_.high), texts.map(_.high).max)))
     else None
+  }
+
+  /**
+   * Share of the parts in which a value occurs, by the ends of all parts.
+   *
+   * A value that stands for none (0, -1, the empty text) is one end of every part, even if the parts have nothing else
+   * in common. So if one end agrees and the other one does not, and the parts are not repetitions of a few values, the
+   * end that does not agree counts.
+   */
+  private def inCommon(parts: Seq[ChunkValues]): Option[Double] = {
+    val ends = parts.flatMap(_.ends)
+    (if (ends.size == parts.size) agreement(ends) else None).map { case (low, high) =>
+      val (least, most) = (math.min(low, high), math.max(low, high))
+      val rich          = parts.map(_.ndv).sum >= ManyValues * parts.map(_.values).sum
+      if (rich && most > Everywhere && least < HardlyAnywhere) least else (low + high) / 2.0
+    }
   }
 
   /**
@@ -73,17 +87,25 @@ object DistinctHints {
     val scale = if (read > 0.0) math.max(1.0, values / read) else 1.0
     val k     = parts.size * scale
     val d     = parts.map(_.ndv).sum / math.max(parts.size, 1)
-    val ends  = parts.flatMap(_.ends)
     val whole =
       if (parts.size == 1 && scale == 1.0) d
       else
-        (if (ends.size == parts.size) agreement(ends) else None) match {
+        inCommon(parts) match {
           case Some(p) if p <= 0.0 => k * d
           case Some(p)             => d / p * -math.expm1(k * math.log1p(-math.min(p, AlmostAll)))
           case None                => expected(population(read / parts.size, d), values)
         }
     math.max(parts.map(_.ndv).foldLeft(0.0)(math.max), math.min(whole, k * d))
   }
+
+  /** Share of the parts from which on a value counts as one that all parts have. */
+  private val Everywhere = 0.9
+
+  /** Share of the parts up to which a value counts as one that no other part has. */
+  private val HardlyAnywhere = 0.1
+
+  /** Distinct values per value from which on parts are no repetitions of a few values. */
+  private val ManyValues = 0.1
 
   /** Number of bisections in the search for the population: beyond the precision of a double. */
   private val Bisections = 60

@@ -123,8 +123,8 @@ final class GroupGraph(
 
   private def operator(o: WrittenJoin, index: Int): Operator = {
     val conjuncts  = conditions(index)
-    val equalities = conjuncts.flatMap(_.key).map { case (l, r) =>
-      val sides = ForeignKeys(Vector(member(l), member(r)), profiles)
+    val equalities = for (c <- conjuncts; (l, r) <- c.key) yield {
+      val sides = ForeignKeys(Vector(member(l), member(r)), profiles).map(_.copy(nullsMeet = c.nullsMeet))
       (sides.head, sides.last)
     }
     val rest  = conjuncts.filter(_.key.isEmpty).map(_.condition)

@@ -14,8 +14,11 @@ final case class OperatorConjunct(condition: JoinCondition, key: Option[(ClassMe
 
   /** The members of the key as samples have them: none if NULLs match, because to samples a NULL has no partner. */
   def sampled: Option[Vector[ClassMember]] = key.map { case (l, r) =>
-    if (condition.equality.exists(_.kind == JoinCondition.NullSafe)) Vector.empty else Vector(l, r)
+    if (nullsMeet) Vector.empty else Vector(l, r)
   }
+
+  /** Whether a NULL of one side is equal to a NULL of the other. */
+  def nullsMeet: Boolean = condition.equality.exists(_.kind == JoinCondition.NullSafe)
 
   /** The members of the key by which the right side may be filtered: none if a NULL there makes a difference. */
   def filtered: Option[Vector[ClassMember]] = key.map { case (l, r) =>

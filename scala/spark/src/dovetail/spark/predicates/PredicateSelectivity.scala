@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.predicates
 
-import dovetail.kernel.profile.{Alternatives, Assumptions, ColumnProfile, Condition, Filters, RelationProfile}
+import dovetail.kernel.graph.ForeignKeys
+import dovetail.kernel.profile.{Alternatives, Assumptions, ColumnProfile, Condition, Filters, RelationProfile, Source}
 import dovetail.kernel.size.JoinSize
 import org.apache.spark.sql.catalyst.expressions._
 
@@ -22,6 +23,7 @@ final class PredicateSelectivity(
     relationsOf: Expression => Vector[Int],
     tried: PredicateSelectivity.Tried = PredicateSelectivity.untried
 ) {
+  import PredicateSelectivity._
 
   def apply(e: Expression): Double = byRows(e).getOrElse(byFormulas(e))
 
@@ -39,7 +41,7 @@ final class PredicateSelectivity(
       pair.fold((shares, used)) { j =>
         // the two complements exclude each other
         val both = shares(i) + shares(j) - 1.0
-        val kept = math.min(math.max(both, PredicateSelectivity.LeastCompared), shares(i) * shares(j))
+        val kept = math.min(math.max(both, leastOfInterval(conjuncts(i), conjuncts(j))), shares(i) * shares(j))
         (shares.updated(i, kept).updated(j, 1.0), used + i + j)
       }
     }._1
@@ -109,7 +111,7 @@ final class PredicateSelectivity(
     case Or(l, r)                 => val (a, b) = (share(l), share(r)); a + b - a * b
     case Not(c)                   => 1.0 - share(c)
     case EqualTo(l, r)            => equality(l, r)
-    case EqualNullSafe(l, r)      => equality(l, r)
+    case EqualNullSafe(l, r)      => nullSafe(l, r)
     case Inequality(large, small) => ordered(small, large)
     case _                        => Assumptions.JoinOpaque
   }
@@ -117,11 +119,31 @@ final class PredicateSelectivity(
   /** By the ranges of both columns, if they are known. */
   private def ordered(small: Expression, large: Expression): Double =
     (for (a <- column(small); b <- column(large); share <- Filters.compared(a, Condition.Less, b))
-      yield math.max(share, PredicateSelectivity.LeastCompared)).getOrElse(Assumptions.JoinInequality)
+      yield math.max(share, LeastCompared)).getOrElse(Assumptions.JoinInequality)
 
   private def column(e: Expression): Option[ColumnProfile] = relationsOf(e) match {
-    case Vector(r) => new Conditions().column(e).flatMap(profiles(r).columns.get)
-    case _         => None
+    case Vector(r) =>
+      val columns = profiles(r).columns
+      new Conditions().column(e).flatMap(columns.get).orElse(ShiftedColumn(e, a => columns.get(a.exprId.id)))
+    case _ => None
+  }
+
+  /**
+   * Least share of the row combinations that a condition on an interval keeps. If intervals lie side by side, each value
+   * lies in one of them. That is far less than [[LeastCompared]] of many intervals, so the ranges must be those of the
+   * rows that the query reads.
+   */
+  private def leastOfInterval(one: Expression, other: Expression): Double = (one, other) match {
+    case (Inequality(large, small), Inequality(large2, small2)) =>
+      // relations with both ends of an interval
+      val ends = Vector(small -> large2, small2 -> large).collect {
+        case (begin, end) if !begin.semanticEquals(end) => relationsOf(begin)
+      }.flatten
+      val current = relationsOf(And(one, other)).forall(r => Current.contains(profiles(r).rows.source)) &&
+        Seq(large, small, large2, small2).flatMap(column(_)).forall(_.unseen <= 0.0)
+      if (ends.isEmpty || !current) LeastCompared
+      else math.min(LeastCompared, 1.0 / math.max(ends.map(profiles(_).baseRows).min, 1.0))
+    case _ => LeastCompared
   }
 
   private def equality(l: Expression, r: Expression): Double =
@@ -129,6 +151,20 @@ final class PredicateSelectivity(
       case (None, None) => Assumptions.JoinOpaque
       case (a, b)       => JoinSize.equality(a.getOrElse(1.0), b.getOrElse(1.0))
     }
+
+  /** `l <=> r`: NULLs meet each other, and a column that nobody has counted may refer to the other one. */
+  private def nullSafe(l: Expression, r: Expression): Double = (relationsOf(l), relationsOf(r)) match {
+    case (Vector(a), Vector(b)) =>
+      val members = ForeignKeys(
+        Vector(JoinPredicates.ClassMember(a, l), JoinPredicates.ClassMember(b, r))
+          .map(JoinPredicates.member(_, profiles, _ => "")),
+        profiles
+      ).map(_.column)
+      val domains = members.zip(Vector(l, r)).flatMap { case (c, e) => c.domain.orElse(distinct(e)) }
+      val values  = 1.0 / math.max(domains.max, 1.0)
+      JoinSize.nullSafe(members.head.nonNull, members.last.nonNull, values)
+    case _ => equality(l, r)
+  }
 
   private def distinct(e: Expression): Option[Double] = relationsOf(e) match {
     case Vector(r) =>
@@ -159,4 +195,7 @@ object PredicateSelectivity {
    * comparison which they rule out may still keep some.
    */
   private val LeastCompared = 0.001
+
+  /** Sources of statistics of the data as they are now. Those of a catalog or a database may be from before. */
+  private val Current = Set[Source](Source.Exact, Source.Collected, Source.Footer)
 }

@@ -184,22 +184,32 @@ final private class JoinedPair(
     val equal = model.estimate(Array(0, 1))
     // a degree does not count NULLs, so it does not bound the pairs of NULL and NULL; only the cross product does
     val nullsMeet = conjuncts.exists(_.isInstanceOf[EqualNullSafe])
-    val pairs = if (nullsMeet) Estimate.upTo(equal.value, left.rows.upper * right.rows.upper, equal.source) else equal
+    val pairs     =
+      if (nullsMeet) Estimate.upTo(equal.value + ofNulls, left.rows.upper * right.rows.upper, equal.source) else equal
     pairs.scaled(local)
   }
 
-  // counted on samples
-  private lazy val leftCounted: Option[Double] = model.samples.partnered(0, 1)
+  /** Pairs of NULL and NULL by a single null-safe equality. Of several, nobody knows how often all are NULL together. */
+  private def ofNulls: Double = (conjuncts, classes) match {
+    case (Seq(_), Vector(c)) =>
+      Vector(0, 1).flatMap(i => c.memberOf(i)).map(m =>
+        (1.0 - m.column.nonNull) * profiles(m.relation).rows.value
+      ).product
+    case _ => 0.0
+  }
 
-  /** Share of the left side's rows with a partner. */
-  lazy val leftPartnered: Double = leftCounted.getOrElse(semiShare(0, 1)) * local
+  private lazy val leftCounted = model.samples.partnered(0, 1)
+
+  /** Share of the left side's rows with a partner, counted on samples if possible. */
+  lazy val leftPartnered: Double = leftCounted.fold(semiShare(0, 1))(_.mixed(semiShare(0, 1))) * local
 
   /** Share of the left side's rows without a partner. */
   lazy val leftAlone: Double =
-    JoinSize.antiShare(leftPartnered, leftCounted.fold(Assumptions.AntiJoinFloor)(_ => model.samples.leastAlone(0, 1)))
+    JoinSize.antiShare(leftPartnered, leftCounted.fold(Assumptions.AntiJoinFloor)(_.leastAlone))
 
   /** Share of the right side's rows with a partner. */
-  lazy val rightPartnered: Double = model.samples.partnered(1, 0).getOrElse(semiShare(1, 0)) * local
+  lazy val rightPartnered: Double =
+    model.samples.partnered(1, 0).fold(semiShare(1, 0))(_.mixed(semiShare(1, 0))) * local
 
   /** @param more largest number of rows in addition to those of the inner join */
   def rows(value: Double, more: Double): Estimate = Estimate.upTo(value, inner.upper + more, inner.source)

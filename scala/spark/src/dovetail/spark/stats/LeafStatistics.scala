@@ -46,8 +46,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   /**
    * Reads in advance what `apply` and `sample` would otherwise read for one leaf after the other: footers of files for
-   * which there is no better source, or whose rows confirm the catalog's count, and rows. From then on, the profiles of
-   * the plan's tables have only the columns that the plan sees.
+   * which there is no better source, that have columns which the catalog lacks, or whose rows confirm the catalog's
+   * count, and rows. From then on, the profiles of the plan's tables have only the columns that the plan sees.
    *
    * @param whole the plan with the plans that fill its cached relations
    */
@@ -59,7 +59,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     known.findAll(leaves)
     val untried = sampled.tried.filter { case (leaf, _) => known.find(leaf).forall(_.sample.isEmpty) }
     val unknown = leaves.filter {
-      case r: LogicalRelation          => !catalog.fits(r) && known.find(r).isEmpty
+      case r: LogicalRelation          => known.find(r).isEmpty && (!catalog.fits(r) || lacksColumns(r))
       case _: DataSourceV2ScanRelation => true
       case _                           => false
     }
@@ -113,8 +113,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     val found   =
       known.find(leaf).map(t => asRead(leaf, columns, collected(name, leaf, columns, t))).getOrElse(leaf match {
         case r: LogicalRelation =>
-          catalog(r).map(c => asRead(leaf, columns, fromCatalog(name, columns, c)))
-            .orElse(footers(r, columns).map(withCounts(r, columns, _)))
+          catalog(r).map(c => completed(r, columns, c, asRead(leaf, columns, fromCatalog(name, columns, c))))
+            .orElse(footers(r, columns).map(withSample(r, columns, _)))
             .orElse(texts(r).map { case (text, table) => TextProfile(columns, text, table) })
             .orElse(databases(r).map(DatabaseProfile(columns, _, Nil, conf)))
             .getOrElse(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))
@@ -141,19 +141,26 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     else if (HiddenRows.possible(leaf)) counted.copy(rows = counted.rows.copy(lower = 0.0))
     else counted
 
-  /** Replaces column profiles by exact counts if all rows of a small table were read. */
-  private def withCounts(
-      relation: LogicalRelation,
+  private def lacksColumns(r: LogicalRelation): Boolean =
+    catalog.statistics(LeafNames.name(r), r.catalogTable).exists(UnanalyzedColumns(r, _, visible(r)).nonEmpty)
+
+  /** Takes the columns that the catalog has no statistics of from the files ([[UnanalyzedColumns]]). */
+  private def completed(
+      r: LogicalRelation,
       columns: Seq[Attribute],
+      count: CatalogCount,
       profile: RelationProfile
-  ): RelationProfile =
-    files(relation).fold(profile)(sample =>
-      profile.copy(columns = profile.columns ++ (for {
-        a     <- columns
-        field <- sample.schema.find(_.name == a.name) if field.dataType == a.dataType
-        c     <- sample.counts.get(a.name)
-      } yield a.exprId.id -> c.onto(profile.column(a.exprId.id))))
-    )
+  ): RelationProfile = {
+    val missing = UnanalyzedColumns(r, count.statistics, columns)
+    def inText  = texts(r).map { case (text, table) => TextProfile(missing, text, table) }
+    if (missing.isEmpty) profile
+    else footers(r, missing).map(withSample(r, missing, _)).orElse(inText)
+      .fold(profile)(UnanalyzedColumns.filled(profile, _))
+  }
+
+  /** Adds what the rows of a table that were read tell of its columns. */
+  private def withSample(r: LogicalRelation, columns: Seq[Attribute], profile: RelationProfile): RelationProfile =
+    files(r).fold(profile)(SampledColumns(profile, columns, _))
 
   /**
    * Partition columns by which Spark has pruned `relation`, if its row count comes from the size of the remaining

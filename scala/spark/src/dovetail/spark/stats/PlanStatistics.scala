@@ -4,7 +4,16 @@ import java.util.IdentityHashMap
 
 import scala.collection.mutable
 
-import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, Filters, RelationProfile, Sampling, Source}
+import dovetail.kernel.profile.{
+  Assumptions,
+  ColumnProfile,
+  Estimate,
+  Filters,
+  RelationProfile,
+  Sampling,
+  Source,
+  UnitedColumn
+}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
@@ -19,7 +28,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, Widths}
+import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, ConstantColumn, Widths}
 import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
@@ -224,7 +233,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   /**
    * A column keeps its profile, even if it is renamed. A computed column has a width, and at most as many distinct
-   * values as the columns that it is computed from.
+   * values as the columns that it is computed from. A constant has one value.
    */
   private def project(list: Seq[NamedExpression], child: RelationProfile): RelationProfile = {
     val columns = list.map(e => e.exprId.id -> computed(e, child)).toMap
@@ -242,8 +251,10 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
         val column = if (conditions.sameValues(e)) c else c.recoded
         if (PlanStatistics.isColumn(e)) column else column.copy(width = width)
       case None =>
-        val ndv = GroupedRows.knownDistinct(e, child)
-        ColumnProfile(ndv = ndv, domain = ndv, width = width)
+        ConstantColumn(e, width).getOrElse {
+          val ndv = GroupedRows.knownDistinct(e, child)
+          ColumnProfile(ndv = ndv, domain = ndv, width = width)
+        }
     }
   }
 
@@ -284,18 +295,9 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     val outputs  = u.children.map(_.output.toVector)
     val rows     = children.map(_.rows).reduce(_ + _)
     val columns  = u.output.zipWithIndex.map { case (a, i) =>
-      val parts = outputs.zip(children).map { case (out, p) => p.column(out(i).exprId.id) }
-      def both(f: ColumnProfile => Option[Double])(g: Seq[Double] => Double): Option[Double] = {
-        val vs = parts.map(f); if (vs.forall(_.isDefined)) Some(g(vs.flatten)) else None
-      }
-      a.exprId.id -> ColumnProfile(
-        // branches of a union often have the same values (the keys of a dimension): the largest NDV, not the sum
-        ndv = both(_.ndv)(_.max),
-        domain = both(_.domain)(_.max),
-        min = both(_.min)(_.min),
-        max = both(_.max)(_.max),
-        width = parts.map(_.width).reduce(_ or _)
-      )
+      a.exprId.id -> UnitedColumn(outputs.zip(children).map { case (out, p) =>
+        p.rows.value -> p.column(out(i).exprId.id)
+      }.toVector)
     }
     RelationProfile(rows, columns.toMap, math.max(rows.value, children.map(_.baseRows).sum))
   }
