@@ -17,8 +17,8 @@ import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Orders one join group, in these steps: semi joins that keep rows away ([[SemiJoinReduction]]), the join graph
- * ([[GroupPreparation]]), the search ([[GroupSearch]]), reasons against the order that it chose ([[OrderVeto]]), and the
- * new plan ([[RebuildPlan]]) or the written one ([[WrittenOrder]]).
+ * ([[GroupPreparation]]), the search ([[GroupSearch]]), reasons against the order that it chose ([[OrderVeto]]), and
+ * the new plan ([[RebuildPlan]]) or the written one ([[WrittenOrder]]).
  */
 final class GroupOrdering(
     planner: Planner,
