@@ -54,7 +54,7 @@ final private[stats] class FirstRows private (
     val rows  = Estimate.upTo(value, most, input.rows.source)
     val ids   = keys.flatten.map(_.exprId.id).toSet
     // each group keeps its values of the grouping columns, but not their frequencies
-    val kept   = PlanStatistics.left(input, input, AttributeSet(keys.flatten), rows)
+    val kept   = FilterStatistics.left(input, input, AttributeSet(keys.flatten), rows)
     val unique = if (certain && perGroup == 1.0) FirstRows.combined(keys) else Set.empty[Set[Long]]
     kept.copy(
       columns = kept.columns.map { case (id, c) => id -> (if (ids(id)) c.recoded.copy(origin = None) else c) },

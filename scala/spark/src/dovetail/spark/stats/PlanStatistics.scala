@@ -4,36 +4,17 @@ import java.util.IdentityHashMap
 
 import scala.collection.mutable
 
-import dovetail.kernel.profile.{
-  Assumptions,
-  ColumnProfile,
-  Estimate,
-  Filters,
-  RelationProfile,
-  Sampling,
-  Source,
-  UnitedColumn
-}
+import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationProfile, Source, UnitedColumn}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.{
-  Alias,
-  And,
-  Attribute,
-  AttributeSet,
-  Expression,
-  IsNotNull,
-  Literal,
-  NamedExpression
-}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, ConstantColumn, Widths}
+import org.apache.spark.sql.dovetail.predicates.{Conditions, ConstantColumn, Widths}
 import org.apache.spark.sql.dovetail.report.Trace
-import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
+import org.apache.spark.sql.dovetail.sample.PlanSamples
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
-import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -49,6 +30,8 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   val samples: PlanSamples = new PlanSamples(known, leaf => { readNow(); leaves.sample(leaf) }, cached.apply)
 
   val uncertain: UncertainRows = new UncertainRows(this, leaves)
+
+  private val filters = new FilterStatistics(leaves, samples, apply)
 
   private val remembered = new IdentityHashMap[LogicalPlan, RelationProfile]
   private val ctes       = mutable.HashMap.empty[Long, CTERelationDef]
@@ -95,7 +78,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     case r: CTERelationRef   => reference(r)
     case r: InMemoryRelation => cached(r).fold(leaves(r))(p => CachedSource.profile(r, leaves(r), apply(p)))
     case l: LeafNode         => leaves(l)
-    case f: Filter           => filtered(f)
+    case f: Filter           => filters(f)
     case p: Project          => project(p.projectList, apply(p.child))
     case a: Aggregate        => aggregate(a)
     case d: Distinct         => distinct(apply(d.child), d.output)
@@ -166,69 +149,6 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       columns = p.columns.collect { case (id, c) if names.contains(id) => names(id) -> c },
       uniqueKeys = p.uniqueKeys.filter(_.forall(names.contains)).map(_.map(names))
     )
-  }
-
-  /** Removes the predicates from a filter's condition that the size of the pruned partitions already accounts for. */
-  private def uncounted(f: Filter): Expression = f.child match {
-    case r: LogicalRelation =>
-      val pruned = leaves.prunedBy(r)
-      Conjuncts(f.condition).filterNot(c => c.references.nonEmpty && c.references.subsetOf(pruned)).reduceOption(And(
-        _,
-        _
-      )).getOrElse(Literal.TrueLiteral)
-    case _ => f.condition
-  }
-
-  private def filtered(f: Filter): RelationProfile = FirstRows(f) match {
-    case Some(first) =>
-      val rows = first(apply(f.child), apply(first.window.child))
-      first.others.fold(rows)(rest => columnsOf(Filters(rows, new Conditions()(rest))))
-    case None => passed(f)
-  }
-
-  /**
-   * Drops the expressions that are not columns. They have negative ids, and another predicate may use the same id for
-   * another expression.
-   */
-  private def columnsOf(kept: RelationProfile): RelationProfile =
-    kept.copy(columns = kept.columns.filter { case (id, _) => id >= 0L })
-
-  private def passed(f: Filter): RelationProfile = {
-    val child     = apply(f.child)
-    val condition = uncounted(f)
-    val kept      = columnsOf(Filters(child, new Conditions()(condition)))
-    (samples(f.child), samples(f)) match {
-      case (Some(before), Some(after)) => tried(child, condition, kept, before, after)
-      case _                           => kept
-    }
-  }
-
-  /**
-   * Estimates the rows of a filter by a sample. Formulas estimate the predicates that could not be evaluated on the
-   * sample, and the effect on the columns.
-   */
-  private def tried(
-      child: RelationProfile,
-      condition: Expression,
-      kept: RelationProfile,
-      before: PlanSample,
-      after: PlanSample
-  ) = {
-    val open                        = after.untried.filterNot(PlanStatistics.holds(_, child))
-    val untried                     = open.diff(before.untried)
-    def formula(c: Seq[Expression]) =
-      c.reduceOption(And(_, _)).fold(1.0)(e => Filters.selectivity(child, new Conditions()(e)))
-    val (drawn, left) = (before.kept.size.toDouble, after.kept.size.toDouble)
-    val counted       =
-      if (after.complete) (if (drawn == 0.0) 0.0 else left / drawn)
-      else before.left(after) match {
-        case (share, sure) =>
-          Sampling.share(share * sure, sure, formula(Conjuncts(condition).filterNot(untried.contains)))
-      }
-    val rows =
-      if (after.complete && open.isEmpty) Estimate.exactly(left, child.rows.source)
-      else after.rowsAtMost.foldLeft(child.rows.scaled(counted * formula(untried)))(_ bounded _)
-    PlanStatistics.left(kept, child, condition.references, rows)
   }
 
   /**
@@ -391,38 +311,5 @@ object PlanStatistics {
     case _: Attribute => true
     case a: Alias     => a.child.isInstanceOf[Attribute]
     case _            => false
-  }
-
-  /**
-   * The profile of a filter with another number of rows. The filter keeps distinct values of the columns that it does
-   * not read as if it drew its rows at random.
-   *
-   * @param kept       the profile by formulas
-   * @param child      the profile before the filter
-   * @param restricted columns that the filter reads
-   */
-  private[stats] def left(
-      kept: RelationProfile,
-      child: RelationProfile,
-      restricted: AttributeSet,
-      rows: Estimate
-  ): RelationProfile = {
-    val read    = restricted.iterator.map(_.exprId.id).toSet
-    val columns = kept.columns.map { case (id, c) =>
-      val ndv =
-        if (read(id)) c.ndv
-        else child.column(id).ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))
-      id -> c.copy(ndv = ndv.map(math.min(_, math.max(rows.value, 1.0))))
-    }
-    kept.copy(rows = rows, columns = columns)
-  }
-
-  /**
-   * Whether a condition is a check for NULL, which Spark adds for a join key, on a column without NULLs: it keeps all
-   * rows, even if it cannot be evaluated on a sample.
-   */
-  private[stats] def holds(condition: Expression, child: RelationProfile): Boolean = condition match {
-    case IsNotNull(a: Attribute) => child.column(a.exprId.id).nulls.contains(0.0)
-    case _                       => false
   }
 }

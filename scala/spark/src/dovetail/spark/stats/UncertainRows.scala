@@ -15,7 +15,7 @@ final class UncertainRows(statistics: PlanStatistics, leaves: LeafStatistics) {
   /** A count of the input's rows; None if they are known already or cannot be counted while a query is planned. */
   def count(plan: LogicalPlan): Option[RowCount] = plan match {
     case CountableInput(leaf, conjuncts) if !statistics(plan).rows.isExact =>
-      leaves.count(leaf, conjuncts.filterNot(PlanStatistics.holds(_, statistics(leaf))))
+      leaves.count(leaf, conjuncts.filterNot(FilterStatistics.holds(_, statistics(leaf))))
     case _ => None
   }
 
@@ -31,7 +31,7 @@ final class UncertainRows(statistics: PlanStatistics, leaves: LeafStatistics) {
     case CountableInput(leaf, _) =>
       for {
         before <- statistics.samples(leaf)
-        after  <- statistics.samples(plan) if after.untried.forall(PlanStatistics.holds(_, statistics(leaf)))
+        after  <- statistics.samples(plan) if after.untried.forall(FilterStatistics.holds(_, statistics(leaf)))
         (share, drawn) = before.left(after)
         all            = statistics(leaf).rows.value
         (few, many)    = Sampling.likely(share * drawn, drawn)
@@ -44,7 +44,7 @@ final class UncertainRows(statistics: PlanStatistics, leaves: LeafStatistics) {
     case CountableInput(leaf, conjuncts) =>
       val rows = Estimate.exactly(counted.toDouble, Source.Exact)
       val read = AttributeSet(conjuncts.flatMap(_.references))
-      statistics.learn(plan, PlanStatistics.left(statistics(plan), statistics(leaf), read, rows))
+      statistics.learn(plan, FilterStatistics.left(statistics(plan), statistics(leaf), read, rows))
     case _ => ()
   }
 }
