@@ -44,8 +44,8 @@ final case class Relation(
 /**
  * An expression over one relation that is equal to all other members of its class. `text` is for people. `columns`
  * holds the caller's id of the column that the expression is computed from, if different values of that column always
- * give different values of the expression. `nullsMeet` tells whether NULL equals NULL (`<=>`), which only the equalities
- * of operators do.
+ * give different values of the expression. `nullsMeet` tells whether NULL equals NULL (`<=>`), which is so only in
+ * equalities of operators.
  */
 final case class Member(
     relation: Int,

@@ -189,7 +189,7 @@ final private class JoinedPair(
     pairs.scaled(local)
   }
 
-  /** Pairs of NULL and NULL by a single null-safe equality. Of several, nobody knows how often all are NULL together. */
+  /** Pairs of NULLs by a single null-safe equality. Of several, nobody knows how often all are NULL together. */
   private def ofNulls: Double = (conjuncts, classes) match {
     case (Seq(_), Vector(c)) =>
       Vector(0, 1).flatMap(i => c.memberOf(i)).map(m =>
