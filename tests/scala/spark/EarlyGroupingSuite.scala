@@ -208,7 +208,10 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
       sameAnswer(grouped, reorders = false)
       // as many groups as rows
       assert(injected(grouped.replace("i.class", "i.class, s.id")).isEmpty)
-      assert(injected(grouped.replace("s.item = i.item", "s.item = i.item AND s.tiny <> i.class")).isEmpty)
+      // nobody has counted this key
+      withConf(DovetailConf.FootersEnabled.key -> "false")(
+        assert(injected(grouped.replace("s.item = i.item", "s.item = i.item AND s.tiny <> i.class")).isEmpty)
+      )
       withConf(DovetailConf.EarlyGrouping.key -> "false")(assert(injected(grouped).isEmpty))
       // a small table
       assert(keys(grouped.replace("large", "sold")).isEmpty)

@@ -59,7 +59,7 @@ final class GroupGraph(
         i,
         names(i),
         profiles(i),
-        profiles(i).rowBytes(leaves(i).output.map(_.exprId.id)),
+        profiles(i).rowBytes(read(i).map(_.exprId.id)),
         planner.sparkBroadcasts(leaves(i), profiles(i), builtAsWritten.contains(group.leaves(i))),
         samples(i),
         PartitionColumns(leaves(i)),
@@ -74,6 +74,18 @@ final class GroupGraph(
       group.operators.zipWithIndex.map { case (o, i) => operator(o, i) }
     )
   }
+
+  /**
+   * The columns of a leaf that a join or an operator above reads. Spark removes the others after this rule: below EXISTS
+   * and IN, which it makes joins late, a table still has all of its columns here.
+   */
+  private def read(leaf: Int): Seq[Attribute] =
+    if (planner.prunesColumns) leaves(leaf).output.filter(wanted.contains) else leaves(leaf).output
+
+  private lazy val wanted: AttributeSet = AttributeSet(group.top.output) ++ AttributeSet.fromAttributeSets(
+    (members.flatten.map(_.expression) ++ predicates.complex.map(_.expression) ++ group.operators.flatMap(_.condition))
+      .map(_.references)
+  )
 
   /**
    * Columns by whose hash a leaf is partitioned. None if a join key is computed from one of them, or if adaptive

@@ -46,6 +46,9 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** Whether joins may be reordered while the query runs. */
   val reordersAtRunTime: Boolean = conf.adaptiveExecutionEnabled && DovetailConf.AdaptiveReorder.get(conf)
 
+  /** Whether Spark removes columns that nothing reads, after this rule. A setting may exclude rules. */
+  def prunesColumns: Boolean = !conf.optimizerExcludedRules.exists(_.contains(ColumnPruning.ruleName))
+
   /** Whether Spark has a hash table for a NOT IN of one column. */
   val hashesNotIn: Boolean = conf.optimizeNullAwareAntiJoin
 
