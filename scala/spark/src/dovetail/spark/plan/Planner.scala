@@ -16,6 +16,7 @@ import dovetail.kernel.cost.{
 import dovetail.kernel.enumerate.Budget
 import dovetail.kernel.profile.{Estimate, RelationProfile}
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.optimizer.ColumnPruning
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.cluster.{ClusterCosts, Executors, TaskMemory}
