@@ -300,7 +300,10 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
     withTables("large")(withConf(
       on,
       "spark.sql.autoBroadcastJoinThreshold" -> "1000",
-      "spark.sql.cbo.enabled"                -> "true"
+      "spark.sql.cbo.enabled"                -> "true",
+      // the files say otherwise
+      DovetailConf.FootersEnabled.key -> "false",
+      DovetailConf.SampleFiles.key    -> "false"
     ) {
       spark.sql("CREATE TABLE large USING parquet AS SELECT * FROM sold")
       val many           = BigInt(2000000000L)
