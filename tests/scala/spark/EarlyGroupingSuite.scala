@@ -200,7 +200,8 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
     withTables("large")(withConf(
       "spark.sql.cbo.enabled"                -> "true",
       "spark.sql.autoBroadcastJoinThreshold" -> "1000",
-      DovetailConf.SampleFiles.key           -> "false"
+      // footers would tell the distinct values of columns without statistics in the catalog
+      DovetailConf.FootersEnabled.key -> "false"
     ) {
       spark.sql("CREATE TABLE large USING parquet AS SELECT * FROM sold")
       val grouped = "SELECT i.class, sum(s.number) FROM large s JOIN item i ON s.item = i.item GROUP BY i.class"

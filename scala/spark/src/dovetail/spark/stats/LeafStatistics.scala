@@ -59,7 +59,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     known.findAll(leaves)
     val untried = sampled.tried.filter { case (leaf, _) => known.find(leaf).forall(_.sample.isEmpty) }
     val unknown = leaves.filter {
-      case r: LogicalRelation          => known.find(r).isEmpty && (!catalog.fits(r) || lacksColumns(r))
+      case r: LogicalRelation          => known.find(r).isEmpty && (!catalog.fits(r) || lacking(r).nonEmpty)
       case _: DataSourceV2ScanRelation => true
       case _                           => false
     }
@@ -67,7 +67,11 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     val counted     = unknown ++ unconfirmed
     if (counted.nonEmpty) footers.readAhead(counted, AttributeSet(whole.flatMap(_.references)))
     texts.readAhead(counted ++ untried.map(_._1).filterNot(l => counted.exists(_ eq l)))
-    files.readAhead(untried, sampled.keys.filter { case (leaf, _) => unknown.exists(_ eq leaf) })
+    val keys = sampled.keys.filter { case (leaf, _) => unknown.exists(_ eq leaf) }.map {
+      case (r: LogicalRelation, columns) if catalog.fits(r) => r    -> columns.intersect(AttributeSet(lacking(r)))
+      case (leaf, columns)                                  => leaf -> columns
+    }
+    files.readAhead(untried, keys.filter(_._2.nonEmpty))
     databases.readAhead(unknown)
   }
 
@@ -141,8 +145,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     else if (HiddenRows.possible(leaf)) counted.copy(rows = counted.rows.copy(lower = 0.0))
     else counted
 
-  private def lacksColumns(r: LogicalRelation): Boolean =
-    catalog.statistics(LeafNames.name(r), r.catalogTable).exists(UnanalyzedColumns(r, _, visible(r)).nonEmpty)
+  /** The columns of a relation that the catalog has no statistics of, although it has its row count. */
+  private def lacking(r: LogicalRelation): Seq[Attribute] =
+    catalog.statistics(LeafNames.name(r), r.catalogTable).toSeq.flatMap(UnanalyzedColumns(r, _, visible(r)))
 
   /** Takes the columns that the catalog has no statistics of from the files ([[UnanalyzedColumns]]). */
   private def completed(
