@@ -92,6 +92,19 @@ class ClusteredSamplesSuite extends AnyFunSuite {
     assert(seen < FactRows / 8.0, seen)
   }
 
+  test("rows of a dimension that were not drawn say nothing of the places of the fact: the formula stays near") {
+    val keys                        = inPlaces(row => row.toLong * Keys / FactRows)
+    val drawn                       = dimensionKeys.filter(_ % 3 != 0)
+    def half(kept: Long => Boolean) = {
+      val r = relation(1, dimensionKeys.count(kept).toDouble, Keys.toDouble, Some(drawn -> kept), clustered = false)
+      r.copy(sample = r.sample.map(_.copy(complete = false)))
+    }
+    val missed  = (key: Long) => key >= 60 && key < 70
+    val formula = rowsOf(model(fact(0, None), half(missed)), 0, 1)
+    val counted = rowsOf(model(fact(0, Some(keys)), half(missed)), 0, 1)
+    assert(counted > formula * 0.8 && counted < formula, s"$counted, formula $formula")
+  }
+
   test("two samples of places are not joined with each other, and a common dimension goes with the larger") {
     val keys    = inPlaces(row => (row * 7919L) % 100L)
     val half    = FactRows / 2.0

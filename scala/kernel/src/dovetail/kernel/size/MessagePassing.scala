@@ -40,6 +40,26 @@ final private[size] class MessagePassing(
     weights
   }
 
+  /**
+   * The same for rows whose partners next to the node were drawn, and 0 for others. A partner that may exist beyond the
+   * drawn ones is an estimate: it is alike in all places of a sample, and tells nothing of how they differ.
+   */
+  def weightedByDrawn(node: Node): Array[Double] = {
+    val weights = weighted(node)
+    node.children.foreach(child => dropUndrawn(weights, partnersIn(node.relation, child), groupsOf(child)))
+    weights
+  }
+
+  /** Sets the values of rows to 0 that have no partner among the kept rows of these keys. */
+  def dropUndrawn(values: Array[Double], partners: KeyMessage.Partners, keys: KeyGroups): Unit = {
+    var i = 0
+    while (i < values.length) {
+      val group = partners.groups(i)
+      if (group < 0 || keys.kept.sizes(group) <= 0) values(i) = 0.0
+      i += 1
+    }
+  }
+
   /** The key of the child for each row of the parent's sample. They are kept, too. */
   private def partnersIn(parent: Int, child: Node): KeyMessage.Partners = {
     val edge = (parent, child.relation, child.classes)

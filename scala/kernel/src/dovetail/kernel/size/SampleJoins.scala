@@ -122,7 +122,7 @@ final class SampleJoins(graph: JoinGraph) {
   private def variationOf(piece: RelSet, root: Int): Double = {
     val close = near(piece, root)
     certainty.getOrCount(close.bits)(
-      Sampling.variation(samples(root).meansOfPlaces(weighted(arranged(close).rooted(root))))
+      Sampling.variation(samples(root).meansOfPlaces(messages.weightedByDrawn(arranged(close).rooted(root))))
     )
   }
 
@@ -194,11 +194,12 @@ final class SampleJoins(graph: JoinGraph) {
    */
   def partners(left: Int, right: Int, operator: Operator, formula: Double): Option[Double] =
     keysOf(operator, left, right).map { keys =>
-      val weights = weighted(SampleTree.Node(left, Vector.empty, Vector(SampleTree.Node(right, keys, Vector.empty))))
+      val tree    = SampleTree.Node(left, Vector.empty, Vector(SampleTree.Node(right, keys, Vector.empty)))
+      val weights = weighted(tree)
       val mean    = total(weights) / weights.length
       if (isComplete(RelSet(left, right))) mean
       else if (samples(left).clustered) {
-        val places = placesOf(left, weights)
+        val places = placesOf(left, messages.weightedByDrawn(tree))
         Sampling.partners(mean, places.variation, places.filled, formula)
       } else Sampling.partnersOfRandom(mean, evidence(Vector(weights)), weights.length.toDouble, formula)
     }
@@ -226,8 +227,11 @@ final class SampleJoins(graph: JoinGraph) {
     val chances = chancesOf(left, right, keys)
     val counted = total(chances) / chances.length
     if (isComplete(RelSet(left, right))) PartnerShare.exact(counted)
-    else if (samples(left).clustered) PartnerShare.ofPlaces(counted, placesOf(left, chances))
-    else PartnerShare.ofRandom(counted, chances.length.toDouble)
+    else if (samples(left).clustered) {
+      val keysThere = groupsOf(SampleTree.Node(right, keys, Vector.empty))
+      messages.dropUndrawn(chances, messages.partnersOf(keysThere, samples(left)), keysThere)
+      PartnerShare.ofPlaces(counted, placesOf(left, chances))
+    } else PartnerShare.ofRandom(counted, chances.length.toDouble)
   }
 
   /** The chance of each kept row of `left` to have a partner in `right`. */
