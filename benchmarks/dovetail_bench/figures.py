@@ -60,7 +60,12 @@ SKETCHES = {
 MILLION = 1_000_000
 
 # Files of `setting_gains`, and columns of its table: counter, unit and digits behind the point.
-SETTINGS = ("reducers.enabled-tpcds-bare-sf10", "grouping.early-tpcds-bare-sf10", "reorder.semiJoins-tpch-bare-sf10")
+SETTINGS = (
+    "reducers.enabled-tpcds-bare-sf10",
+    "reducers.ranges-tpcds-bare-sf10",
+    "grouping.early-tpcds-bare-sf10",
+    "reorder.semiJoins-tpch-bare-sf10",
+)
 COLUMNS = ("seconds", "shuffled GiB", "join rows, millions")
 COUNTERS = (("seconds", 1, 1), ("shuffle_bytes", GIB, 2), ("join_rows", MILLION, 1))
 

@@ -25,6 +25,7 @@ BENCHMARKS = {
     "caution": ("cautious plans", "join rows that it costs to leave expressions that may fail where they were written"),
     "collection": ("collection", "time of `dovetail.analyze`, compared with Spark's ANALYZE with histograms"),
     "constants": ("changing constants", "whether the history of a query helps the same query with other constants"),
+    "cost_correlation": ("costs and time", "whether queries of higher estimated cost take longer"),
     "delta_planning": ("planning on Delta Lake", "time of the optimizer on Delta tables"),
     "drills": (
         "drills",

@@ -3,15 +3,15 @@ package dovetail.kernel.cost
 /**
  * Constants of the physical cost model. Unit: nanoseconds of one core. Only their ratios decide which plan wins.
  *
- * Recipe to measure them again (benchmarks/README.md, `calibrate`): on a quiet machine, with `local[1]` and after
- * warm-up, run (1) a broadcast hash join of N rows with and without an output row per input row, (2) the same join as
- * sort merge, from exchanges already materialized, (3) a bare `repartition` of rows of 16 and of 256 bytes, (4) a sort
- * with and without the memory for it. Each constant is the slope of the time over N.
+ * `benchmarks/dovetail_bench/calibrate.py` measures them on plain Spark with `local[1]`: each constant is the difference
+ * between the times of two small queries that differ in one operator or in their size, per row or byte.
  *
  * Some defaults are weak:
  *
- *  - The recipe has no separate step for `hashBuild`, `broadcastByte`, `nestedLoopPair` and `scanByte`. These are
- *    assumptions.
+ *  - `scanByte` is an assumption: calibrate has no step for it.
+ *  - Calibrate sees narrow rows in warm, generated code. In its report of 2026-11-28, `hashProbe` is a sixth of the
+ *    default, `rowProduced` a fortieth, and `hashBuild` six times the default. Which of them predict the time of whole
+ *    queries better has not been compared.
  *  - The recipe runs on one machine with one core, where no byte crosses a network. In a cluster, `exchangeByte` and
  *    `broadcastByte` depend on its network.
  *  - `hashProbe` holds for tables that more or less fit into the CPU cache. A larger table takes longer, and the model
