@@ -105,6 +105,20 @@ class ClusteredSamplesSuite extends AnyFunSuite {
     assert(counted > formula * 0.8 && counted < formula, s"$counted, formula $formula")
   }
 
+  test("places whose keys were not drawn tell nothing: the fewer do, the nearer is the formula") {
+    // keys are no numbers on a line, and each place has one of them
+    def counted(drawn: Long => Boolean) = {
+      val keys     = inPlaces(row => row.toLong / (FactRows / Places))
+      val kept     = (key: Long) => key >= 500 && key < 600
+      val some     = dimensionKeys.filter(drawn)
+      val r        = relation(1, 100.0, Keys.toDouble, Some(some -> kept), clustered = false)
+      val unsorted = r.copy(sample = r.sample.map(_.copy(complete = false, ordered = Set.empty)))
+      rowsOf(model(fact(0, Some(keys)), unsorted), 0, 1)
+    }
+    val (all, half, none) = (counted(_ % 16 != 15), counted(k => k > 3 && k % 16 != 15), counted(_ > 8))
+    assert(all < half && half < none && none <= FactRows / 10.0 * 1.001, s"$all $half $none")
+  }
+
   test("two samples of places are not joined with each other, and a common dimension goes with the larger") {
     val keys    = inPlaces(row => (row * 7919L) % 100L)
     val half    = FactRows / 2.0
@@ -150,7 +164,7 @@ class ClusteredSamplesSuite extends AnyFunSuite {
   test("partners of a row: a count in all places decides, one in a single place says nothing") {
     def near(a: Double, b: Double)                    = assert(math.abs(a / b - 1.0) < 0.05, s"$a is not near $b")
     def partners(means: Seq[Double], formula: Double) =
-      Sampling.partners(means.sum / means.size, Sampling.variation(means), means.size, formula)
+      Sampling.partners(means.sum / means.size, Sampling.variation(means), means.size.toDouble, formula)
     near(partners(Seq(0.01, 0.01, 0.01, 0.01), 0.0001), 0.01 * math.pow(0.01, 1.0 / 64.0))
     near(partners(Seq(0.04, 0.0, 0.0, 0.0), 0.0001), 0.0001)
     near(partners(Seq(0.02, 0.02, 0.0, 0.0), 0.0001), 0.01 * math.pow(0.01, 1.0 / 3.0))

@@ -43,9 +43,6 @@ final case class RelationSample(
     starts.zip(starts.drop(1)).filter { case (from, to) => to > from }
   }
 
-  /** Number of places with kept rows. */
-  def filledPlaces: Int = filled.size
-
   /**
    * Mean value of the kept rows of each place that has any.
    *

@@ -82,12 +82,12 @@ object Sampling {
    *
    * @param counted   mean number of partners of the rows; if it is 0, each place counts as one row
    * @param variation relative variance of this mean ([[variation]])
-   * @param places    number of places
+   * @param places    number of places that tell whether their rows have partners
    * @param formula   estimate by formulas, which weighs 1
    */
-  def partners(counted: Double, variation: Double, places: Int, formula: Double): Double =
+  def partners(counted: Double, variation: Double, places: Double, formula: Double): Double =
     if (formula <= 0.0) 0.0
-    else if (counted <= 0.0 || variation <= 0.0) unseen(places.toDouble, formula)
+    else if (counted <= 0.0 || variation <= 0.0) unseen(places, formula)
     else {
       val weight = math.max(0.0, 1.0 / variation - 1.0)
       math.exp((weight * math.log(counted) + math.log(formula)) / (weight + 1.0))

@@ -44,20 +44,24 @@ final private[size] class MessagePassing(
    * The same for rows whose partners next to the node were drawn, and 0 for others. A partner that may exist beyond the
    * drawn ones is an estimate: it is alike in all places of a sample, and tells nothing of how they differ.
    */
-  def weightedByDrawn(node: Node): Array[Double] = {
-    val weights = weighted(node)
-    node.children.foreach(child => dropUndrawn(weights, partnersIn(node.relation, child), groupsOf(child)))
-    weights
+  def weightedByDrawn(node: Node): Array[Double] =
+    dropped(node, weighted(node))((child, group) => group < 0 || groupsOf(child).kept.sizes(group) <= 0)
+
+  /** For each row of the node's sample, 1 if it is known whether it has drawn partners, and 0 otherwise. */
+  def toldByDrawn(node: Node): Array[Double] = {
+    val all = new Array[Double](samples(node.relation).rows)
+    java.util.Arrays.fill(all, 1.0)
+    dropped(node, all)((child, group) => group <= KeyGroups.Unseen && !samples(child.relation).complete)
   }
 
-  /** Sets the values of rows to 0 that have no partner among the kept rows of these keys. */
-  def dropUndrawn(values: Array[Double], partners: KeyMessage.Partners, keys: KeyGroups): Unit = {
-    var i = 0
-    while (i < values.length) {
-      val group = partners.groups(i)
-      if (group < 0 || keys.kept.sizes(group) <= 0) values(i) = 0.0
-      i += 1
+  /** The values of rows, 0 for those of which the group in a child passes the test. */
+  private def dropped(node: Node, values: Array[Double])(test: (Node, Int) => Boolean): Array[Double] = {
+    node.children.foreach { child =>
+      val groups = partnersIn(node.relation, child).groups
+      var i      = 0
+      while (i < values.length) { if (test(child, groups(i))) values(i) = 0.0; i += 1 }
     }
+    values
   }
 
   /** The key of the child for each row of the parent's sample. They are kept, too. */

@@ -23,7 +23,7 @@ final class PartnerShare private (
    * show. The count of rows of places is mixed with the formula, by how much the places differ.
    */
   def mixed(formula: => Double): Double = places match {
-    case Some(p)        => math.min(1.0, Sampling.partners(counted, p.variation, p.filled, formula))
+    case Some(p)        => math.min(1.0, Sampling.partners(counted, p.variation, p.told, formula))
     case None if isSure => counted
     case None           => Sampling.unseen(1.0 / leastAlone, formula)
   }
@@ -33,9 +33,9 @@ object PartnerShare {
 
   /**
    * @param variation relative variance of the mean of the places ([[Sampling.variation]])
-   * @param filled    number of places with rows
+   * @param told      number of places whose keys were drawn in the other sample
    */
-  final case class Places(variation: Double, filled: Int)
+  final case class Places(variation: Double, told: Double)
 
   /** The share on samples that are whole tables. */
   def exact(counted: Double): PartnerShare = new PartnerShare(counted, 0.0, None)

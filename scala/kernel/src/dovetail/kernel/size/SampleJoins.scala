@@ -106,9 +106,10 @@ final class SampleJoins(graph: JoinGraph) {
 
   /** The count of a piece whose root has rows of few places, mixed with an estimate by formulas. */
   private def mixedByPlaces(piece: RelSet, root: Int, formula: RelSet => Double): Double = {
-    val n               = math.max(rows(root), 1.0)
-    val (counted, vary) = (rowsOf(piece) / n, variationOf(piece, root))
-    n * Sampling.partners(counted, vary, samples(root).filledPlaces, composed(piece, root, formula) / n)
+    val (n, close) = (math.max(rows(root), 1.0), near(piece, root))
+    val tree       = arranged(close).rooted(root)
+    val variation  = certainty.getOrCount(close.bits)(variationOf(tree))
+    n * Sampling.partners(rowsOf(piece) / n, variation, told(tree), composed(piece, root, formula) / n)
   }
 
   /**
@@ -118,13 +119,13 @@ final class SampleJoins(graph: JoinGraph) {
   private def composed(piece: RelSet, root: Int, formula: RelSet => Double): Double =
     formula(piece) * sampled.parts(piece, root).map(p => rowsOf(p, formula) / formula(p)).product
 
-  /** How much the places of the root vary for this count. In a large piece, the relations next to the root decide. */
-  private def variationOf(piece: RelSet, root: Int): Double = {
-    val close = near(piece, root)
-    certainty.getOrCount(close.bits)(
-      Sampling.variation(samples(root).meansOfPlaces(messages.weightedByDrawn(arranged(close).rooted(root))))
-    )
-  }
+  /** How much the places of the root vary for a count. In a large piece, the relations next to the root decide. */
+  private def variationOf(tree: SampleTree.Node): Double =
+    Sampling.variation(samples(tree.relation).meansOfPlaces(messages.weightedByDrawn(tree)))
+
+  /** Number of places of the root that tell anything: a place of keys that may have partners, but none drawn, does not. */
+  private def told(tree: SampleTree.Node): Double =
+    samples(tree.relation).meansOfPlaces(messages.toldByDrawn(tree)).sum
 
   /** The set, or its root and the relations that join with it if the set is too large to be counted as a whole. */
   private def near(set: RelSet, root: => Int): RelSet =
@@ -198,10 +199,8 @@ final class SampleJoins(graph: JoinGraph) {
       val weights = weighted(tree)
       val mean    = total(weights) / weights.length
       if (isComplete(RelSet(left, right))) mean
-      else if (samples(left).clustered) {
-        val places = placesOf(left, messages.weightedByDrawn(tree))
-        Sampling.partners(mean, places.variation, places.filled, formula)
-      } else Sampling.partnersOfRandom(mean, evidence(Vector(weights)), weights.length.toDouble, formula)
+      else if (samples(left).clustered) Sampling.partners(mean, variationOf(tree), told(tree), formula)
+      else Sampling.partnersOfRandom(mean, evidence(Vector(weights)), weights.length.toDouble, formula)
     }
 
   /** The numbers of an operator's equalities, if both samples have their keys. */
@@ -220,17 +219,13 @@ final class SampleJoins(graph: JoinGraph) {
   private def meet(left: Int, right: Int): Boolean =
     Seq(left, right).forall(covered.contains) && !samples(right).clustered
 
-  private def placesOf(relation: Int, values: Array[Double]): PartnerShare.Places =
-    PartnerShare.Places(Sampling.variation(samples(relation).meansOfPlaces(values)), samples(relation).filledPlaces)
-
   private def partnered(left: Int, right: Int, keys: Vector[Int]): PartnerShare = {
     val chances = chancesOf(left, right, keys)
     val counted = total(chances) / chances.length
     if (isComplete(RelSet(left, right))) PartnerShare.exact(counted)
     else if (samples(left).clustered) {
-      val keysThere = groupsOf(SampleTree.Node(right, keys, Vector.empty))
-      messages.dropUndrawn(chances, messages.partnersOf(keysThere, samples(left)), keysThere)
-      PartnerShare.ofPlaces(counted, placesOf(left, chances))
+      val tree = SampleTree.Node(left, Vector.empty, Vector(SampleTree.Node(right, keys, Vector.empty)))
+      PartnerShare.ofPlaces(counted, PartnerShare.Places(variationOf(tree), told(tree)))
     } else PartnerShare.ofRandom(counted, chances.length.toDouble)
   }
 
