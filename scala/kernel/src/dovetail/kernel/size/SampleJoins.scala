@@ -214,10 +214,12 @@ final class SampleJoins(graph: JoinGraph) {
 
   /**
    * Whether partners of the rows of one relation can be counted in another: not among rows that lay together, because
-   * the rows of a key may all lie elsewhere. Rows that lay together may ask for partners.
+   * the rows of a key may all lie elsewhere. Rows that lay together may ask for partners in a whole table. In a part of
+   * one, most partners would be guessed: of sales and a sample of returns, that each sale was returned.
    */
   private def meet(left: Int, right: Int): Boolean =
-    Seq(left, right).forall(covered.contains) && !samples(right).clustered
+    Seq(left, right).forall(covered.contains) && !samples(right).clustered &&
+      (!samples(left).clustered || samples(right).complete)
 
   private def partnered(left: Int, right: Int, keys: Vector[Int]): PartnerShare = {
     val chances = chancesOf(left, right, keys)
