@@ -2,9 +2,8 @@ package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.Filter
-import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.base.{DovetailConf, KeyRangeFilter}
 import org.apache.spark.sql.dovetail.deadline.SharedFileIndex
-import org.apache.spark.sql.dovetail.predicates.KeyRangeFilter
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}

@@ -19,10 +19,10 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
-import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.base.{DovetailConf, KeyRangeFilter}
 import org.apache.spark.sql.dovetail.cluster.ClusterCosts
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, KeyRangeFilter}
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText}
 import org.apache.spark.sql.dovetail.report.{EarlyMark, GroupAtRun, JoinReport, QError, RunTimeOrder}
 import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage => AdaptiveStage}
 

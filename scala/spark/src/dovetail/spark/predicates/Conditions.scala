@@ -5,6 +5,7 @@ import scala.util.Try
 
 import dovetail.kernel.profile.{Condition => C}
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.dovetail.base.KeyRangeFilter
 import org.apache.spark.sql.types._
 
 /**

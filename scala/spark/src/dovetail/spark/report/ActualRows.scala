@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.{BloomFilterMightContain, Dynam
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
-import org.apache.spark.sql.dovetail.predicates.KeyRangeFilter
+import org.apache.spark.sql.dovetail.base.KeyRangeFilter
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, AQEShuffleReadExec, QueryStageExec}
 import org.apache.spark.sql.execution.aggregate.BaseAggregateExec

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.dovetail.predicates
+package org.apache.spark.sql.dovetail.base
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.QueryPlan
