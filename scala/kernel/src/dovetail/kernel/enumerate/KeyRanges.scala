@@ -36,7 +36,7 @@ final class KeyRanges(graph: JoinGraph, rules: ReducerRules) {
     sources =
       rules.readable.toVector.sorted.collect { case (s, `c`) if graph.filters(c, reduced, s) && usable(s, c) => s }
     best <- sources.flatMap(range(reduced, c, _)).sortBy(r => r.high - r.low).headOption
-    if rules.forced || share(best).forall(_ <= MostKept)
+    if rules.forced || share(best).forall(_ <= ReducerCandidates.MostKept)
   } yield best
 
   private def atTop(r: Int): Boolean = graph.levels.levelOf(r) == Levels.Top
@@ -87,7 +87,8 @@ final class KeyRanges(graph: JoinGraph, rules: ReducerRules) {
     val tests = linked(source, neighbor).map { k =>
       val (own, other) = (sample(source).get.keys(k), sample(neighbor).get.keys(k))
       val kept         = keptRows(neighbor).iterator.map(code(neighbor, k, _)).filter(_ >= 0).toSet
-      val places       = other.placesOf(own)
+      // kept across queries, as for the estimates
+      val places = sample(source).get.memo.places(own, other)
       (row: Int) => { val i = own.codes(row); i >= 0 && places(i) >= 0 && kept(places(i)) }
     }
     row => tests.forall(_(row))
@@ -103,12 +104,6 @@ final class KeyRanges(graph: JoinGraph, rules: ReducerRules) {
 }
 
 object KeyRanges {
-
-  /**
-   * Largest share of a column's range that a key range may keep, as for Bloom filters: a wider one saves less than it
-   * may cost.
-   */
-  val MostKept = 0.7
 
   /** Least number of rows of a sample that tell a range, if there are rows that were not drawn. */
   private val LeastRows = 5

@@ -161,10 +161,10 @@ object ReducerCandidates {
   private val MostRelations = 8
 
   /**
-   * Largest share of rows that a filter may keep. A filter that keeps more saves less than it may cost if the estimate
-   * is a bit off.
+   * Largest share of rows that a filter, or of row groups that a key range may keep. One that keeps more saves less than
+   * it may cost if the estimate is a bit off.
    */
-  private val MostKept = 0.7
+  val MostKept = 0.7
 
   /**
    * Maximum bytes of all filters that one task merges to one, about three seconds of work. The number of tasks that

@@ -195,7 +195,7 @@ final class SampleJoins(graph: JoinGraph) {
    */
   def partners(left: Int, right: Int, operator: Operator, formula: Double): Option[Double] =
     keysOf(operator, left, right).map { keys =>
-      val tree    = SampleTree.Node(left, Vector.empty, Vector(SampleTree.Node(right, keys, Vector.empty)))
+      val tree    = pair(left, right, keys)
       val weights = weighted(tree)
       val mean    = total(weights) / weights.length
       if (isComplete(RelSet(left, right))) mean
@@ -221,12 +221,16 @@ final class SampleJoins(graph: JoinGraph) {
     Seq(left, right).forall(covered.contains) && !samples(right).clustered &&
       (!samples(left).clustered || samples(right).complete)
 
+  /** The tree of two relations, of which the right one sends its partners to the left one. */
+  private def pair(left: Int, right: Int, keys: Vector[Int]): SampleTree.Node =
+    SampleTree.Node(left, Vector.empty, Vector(SampleTree.Node(right, keys, Vector.empty)))
+
   private def partnered(left: Int, right: Int, keys: Vector[Int]): PartnerShare = {
     val chances = chancesOf(left, right, keys)
     val counted = total(chances) / chances.length
     if (isComplete(RelSet(left, right))) PartnerShare.exact(counted)
     else if (samples(left).clustered) {
-      val tree = SampleTree.Node(left, Vector.empty, Vector(SampleTree.Node(right, keys, Vector.empty)))
+      val tree = pair(left, right, keys)
       PartnerShare.ofPlaces(counted, PartnerShare.Places(variationOf(tree), told(tree)))
     } else PartnerShare.ofRandom(counted, chances.length.toDouble)
   }

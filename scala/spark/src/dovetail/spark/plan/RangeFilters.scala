@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.plan
 import java.util.Locale
 
 import dovetail.kernel.cost.RangeWork
-import dovetail.kernel.enumerate.{KeyRange, KeyRanges}
+import dovetail.kernel.enumerate.{KeyRange, KeyRanges, ReducerCandidates}
 import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Max, Min}
@@ -55,7 +55,7 @@ final class RangeFilters(planner: Planner, statistics: PlanStatistics, allowance
       val relation = ready.graph.relations(r.reduced)
       val again    =
         r.by.map(ready.graph.relations(_)).map(s => math.max(s.profile.baseRows, s.profile.rows.value) * s.width)
-      (planner.reducesAlways || read <= KeyRanges.MostKept) && pays(RangeWork(
+      (planner.reducesAlways || read <= ReducerCandidates.MostKept) && pays(RangeWork(
         relation.profile.baseRows * (1.0 - read),
         relation.width,
         again.sum
