@@ -3,7 +3,7 @@ package dovetail.kernel.cost
 /**
  * Work of a filter that keeps the rows of a scan between the smallest and the largest key of another input
  * (`enumerate.KeyRange`). The scan skips row groups outside of this range. The other input is read twice more, for one
- * end each, and the scan waits for both.
+ * end each by a single task, and the scan waits for both.
  *
  * @param skipped rows of the row groups that the scan skips
  * @param width   average bytes of a row in memory
@@ -16,7 +16,8 @@ final case class RangeWork(skipped: Double, width: Double, read: Double) {
     import constants._
     // the rows would also be looked up in the first hash table, or be hashed for an exchange
     val saved = skipped * (width * scanByte + hashProbe)
-    saved >= RangeWork.LeastRatio * (RangeWork.Ends * read * scanByte + FilterWork.Latency * facts.tasks)
+    val waits = math.max(RangeWork.Ends, facts.tasks.toDouble)
+    saved >= RangeWork.LeastRatio * (waits * read * scanByte + FilterWork.Latency * facts.tasks)
   }
 }
 

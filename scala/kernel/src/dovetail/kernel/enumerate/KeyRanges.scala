@@ -26,8 +26,10 @@ final case class KeyRange(reduced: Int, by: Vector[Int], keys: Int, low: Double,
  * aggregates" (Moerkotte, VLDB 1998), the ends that files keep of each row group, to the other side of a join.
  *
  * The rules are those of Bloom filters ([[ReducerCandidates]]).
+ *
+ * @param check called before each look at a sample; it may throw to end the search
  */
-final class KeyRanges(graph: JoinGraph, rules: ReducerRules) {
+final class KeyRanges(graph: JoinGraph, rules: ReducerRules, check: () => Unit = () => ()) {
   import KeyRanges._
 
   /** For each relation and class at most one range, the narrowest. */
@@ -47,16 +49,18 @@ final class KeyRanges(graph: JoinGraph, rules: ReducerRules) {
   private def sample(r: Int): Option[RelationSample] = graph.relations(r).sample
 
   private def range(reduced: Int, c: Int, source: Int): Option[KeyRange] = {
-    val near = neighbors(source, reduced, c)
-    val keys = near.foldLeft(keptRows(source))((rows, n) => rows.filter(partnersIn(source, n))).map(code(source, c, _))
-      .filter(_ >= 0)
+    check()
+    val near  = neighbors(source, reduced, c)
+    val codes = sample(source).get.keys(c).codes
+    val tests = near.map(partnersIn(source, _))
+    val keys  = keptRows(source).filter(row => codes(row) >= 0 && tests.forall(_(row))).map(codes(_))
     val whole = (source +: near).forall(sample(_).exists(_.complete))
-    if (keys.isEmpty || (!whole && keys.size < LeastRows)) None
+    if (keys.isEmpty || (!whole && keys.length < LeastRows)) None
     else {
       val column      = sample(source).get.keys(c).keys
       val (low, high) = (column(keys.min).toDouble, column(keys.max).toDouble)
       // rows that were not drawn may lie outside of those that were, by about the distance of two of them
-      val gap = if (whole) 0.0 else (high - low) / (keys.size - 1)
+      val gap = if (whole) 0.0 else (high - low) / (keys.length - 1)
       Some(KeyRange(reduced, source +: near, c, low - gap, high + gap))
     }
   }
@@ -78,7 +82,7 @@ final class KeyRanges(graph: JoinGraph, rules: ReducerRules) {
     else Vector.empty
   }
 
-  private def keptRows(r: Int): Vector[Int] = sample(r).get.kept.toArray.toVector
+  private def keptRows(r: Int): Array[Int] = sample(r).get.kept.toArray
 
   private def code(r: Int, c: Int, row: Int): Int = sample(r).get.keys(c).codes(row)
 

@@ -4,7 +4,7 @@ import dovetail.kernel.enumerate.Reducer
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery}
 
 /**
- * How much room for Bloom filters is left on the driver for one query. All join groups of a query share it: a union of
+ * How much room for Bloom filters is left on the driver for one query, and for key ranges in Spark's pool of subqueries. All join groups of a query share it: a union of
  * a hundred joins must not have a hundred filters.
  *
  * A subquery gets none. Spark computes a filter as a subquery, too, and subqueries run in a pool of 16 threads for all
@@ -31,6 +31,13 @@ final class FilterAllowance(plan: LogicalPlan, memory: Long) {
     if (room < LeastItems) 0L else room
   }
 
+  /** Number of key ranges that the query may have beside those that it has. Each is two subqueries. */
+  def ranges: Int = if (mayBeInSubquery) 0 else MostRanges - taken
+
+  private var taken = 0
+
+  def takeRanges(number: Int): Unit = taken += number
+
   /** Reserves the room of filters that a plan has. */
   def take(filters: Vector[Reducer]): Unit = bytes -= filters.map(_.bits / 8L).sum
 }
@@ -45,6 +52,12 @@ object FilterAllowance {
    * the filter that is read from the literal, and the task that has it as a part.
    */
   private val Copies = 4
+
+  /**
+   * Most key ranges of a query: more than any query of TPC-DS gets. Queries of other sessions wait for the same 16
+   * threads.
+   */
+  private val MostRanges = 20
 
   /** Keys for which a filter is worth while; fewer keys are a broadcast. */
   private val LeastItems = 10000L

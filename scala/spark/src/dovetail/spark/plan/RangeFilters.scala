@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Max, Min}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.base.{DovetailConf, KeyRangeFilter}
+import org.apache.spark.sql.dovetail.deadline.{ListedFiles, PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
@@ -21,6 +22,10 @@ import org.apache.spark.sql.types._
  * group is decided: `sales.day >= (SELECT min(day) FROM days WHERE year = 2024) AND sales.day <= (SELECT max(day) …)`.
  * Tables are often written in the order of some date or number. The reader of Parquet files then skips the row groups
  * outside of the range, which it cannot do for a Bloom filter or a join.
+ *
+ * Dates and timestamps reach the reader of files in Java's old classes, which shift dates by a day or two if driver and
+ * executors have different time zones, and dates before 1901 by some days. So these keys are used only if all values of
+ * the filtered column are later, and dates with a margin.
  *
  * The rows that the filter drops have no partner, so no order of joins and no estimate changes. [[KeyRanges]] finds the
  * ranges; the footers of the files tell which row groups they meet. The rules of [[ReducerFilters]] apply: which inputs
@@ -37,16 +42,35 @@ final class RangeFilters(planner: Planner, statistics: PlanStatistics, allowance
   def apply(ready: PreparedGroup): Vector[Range] =
     if (!planner.usesRanges || !allowance.allowsSubqueries || !isLarge(ready)) Vector.empty
     else {
-      val rules  = ReducerFilters.allowed(ready, planner, most = 1L)
-      val scans  = rules.reducible.flatMap { case k @ (r, c) => scanned(ready, r, c).map(k -> _) }.toMap
-      val ranges = new KeyRanges(ready.graph, rules.copy(reducible = scans.keySet)).all
-      ranges.flatMap(r => priced(ready, r, scans((r.reduced, r.keys))))
-        .groupBy(_.range.reduced).toVector.sortBy(_._1).map(_._2.minBy(_.read))
+      val found = PlanningTime.orNoneEarly(all(ready)).getOrElse {
+        PlanningTime.cut(s"scans were not filtered by key ranges: ${TimeIsUp.reason}")
+        Vector.empty
+      }
+      val used = found.take(allowance.ranges)
+      allowance.takeRanges(used.size)
+      used
     }
 
+  private def all(ready: PreparedGroup): Vector[Range] = {
+    val rules  = ReducerFilters.allowed(ready, planner, most = 1L)
+    val scans  = rules.reducible.flatMap { case k @ (r, c) => scanned(ready, r, c).map(k -> _) }.toMap
+    val usable = rules.copy(
+      reducible = scans.keySet,
+      readable = rules.readable.filter { case (s, c) => keyOf(ready, s, c).isDefined },
+      small = rules.small.filter(s => ReducerFilters.fitsIntoOneTask(ready.leaves(s)))
+    )
+    new KeyRanges(ready.graph, usable, () => PlanningTime.check()).all
+      .flatMap(r => priced(ready, r, scans((r.reduced, r.keys))))
+      .groupBy(_.range.reduced).toVector.sortBy(_._1).map(_._2.minBy(_.read))
+  }
+
   /** Whether skipping any table as a whole would pay off. */
-  private def isLarge(ready: PreparedGroup): Boolean =
-    ready.graph.relations.exists(r => pays(RangeWork(r.profile.baseRows, r.width, 0.0)))
+  private def isLarge(ready: PreparedGroup): Boolean = ready.graph.relations.indices.exists(isLarge(ready, _))
+
+  private def isLarge(ready: PreparedGroup, r: Int): Boolean = {
+    val relation = ready.graph.relations(r)
+    pays(RangeWork(relation.profile.baseRows, relation.width, 0.0))
+  }
 
   private def pays(work: RangeWork): Boolean = planner.reducesAlways || work.pays(planner.constants, planner.facts)
 
@@ -64,10 +88,24 @@ final class RangeFilters(planner: Planner, statistics: PlanStatistics, allowance
 
   /** The table that an input reads with projections and filters alone, and its column that has the keys of a class. */
   private def scanned(ready: PreparedGroup, r: Int, c: Int): Option[Scan] =
+    if (!isLarge(ready, r)) None
+    else
+      keyOf(ready, r, c).flatMap(key => table(ready.leaves(r)).filter(_.outputSet.contains(key)).map(Scan(_, key)))
+        .filter(scan => isPushed(scan.key.dataType, scan.table.conf) && arrives(scan))
+
+  /** The column of an input that has the keys of a class: the one whose keys its sample has. */
+  private def keyOf(ready: PreparedGroup, r: Int, c: Int): Option[Attribute] =
     ready.keys(c).find(_.relation == r).map(_.expression).collect { case key: Attribute => key }
-      .filter(key => isNumber(key.dataType)).flatMap(key =>
-        table(ready.leaves(r)).filter(_.outputSet.contains(key)).map(Scan(_, key))
-      )
+
+  /** Whether the ends of a range reach the reader of files as they are, or nearly so. */
+  private def arrives(scan: Scan): Boolean = scan.key.dataType match {
+    case DateType      => isRecent(scan, FirstDay.toDouble, LastDay.toDouble)
+    case TimestampType => isRecent(scan, FirstDay.toDouble * DayMicros, LastDay.toDouble * DayMicros)
+    case _             => true
+  }
+
+  private def isRecent(scan: Scan, first: Double, last: Double): Boolean =
+    files(scan.table).exists(f => ListedFiles.stay(f.location)) && statistics.within(scan.table, scan.key, first, last)
 
   private def table(plan: LogicalPlan): Option[LogicalRelation] = plan match {
     case Project(_, child)  => table(child)
@@ -124,25 +162,51 @@ object RangeFilters {
     ranges.map(r => r.range.reduced -> condition(ready, r))
 
   private def condition(ready: PreparedGroup, r: Range): Expression = {
-    val keys = ready.keys(r.range.keys).collectFirst {
-      case m if m.relation == r.range.by.head => m.expression
-    }.collect { case key: Attribute => Project(Seq(key), ready.rebuild.keys(r.range.by, r.range.tested)) }.get
+    val key  = ready.keys(r.range.keys).find(_.relation == r.range.by.head).map(_.expression).toSeq
+    val keys = Project(key.collect { case a: Attribute => a }, ready.rebuild.keys(r.range.by, r.range.tested))
     // one partition needs no exchange
     val whole = Repartition(1, shuffle = false, KeySource.prepared(keys))
     // Spark makes one subquery with a struct of two that read the same; a reader of files could not compare with that
     val other = Repartition(1, shuffle = false, Repartition(1, shuffle = false, whole.child))
     And(
-      GreaterThanOrEqual(r.key, end(Min(_), whole, KeyRangeFilter.Smallest)),
-      LessThanOrEqual(r.key, end(Max(_), other, KeyRangeFilter.Largest))
+      GreaterThanOrEqual(r.key, end(whole, KeyRangeFilter.Smallest)(Min(_), smallest)),
+      LessThanOrEqual(r.key, end(other, KeyRangeFilter.Largest)(Max(_), largest))
     )
   }
 
-  private def end(function: Expression => AggregateFunction, keys: LogicalPlan, name: String): Expression =
-    ScalarSubquery(keys.groupBy()(Alias(function(keys.output.head).toAggregateExpression(), name)()))
+  private def end(keys: LogicalPlan, name: String)(
+      function: Expression => AggregateFunction,
+      wider: Expression => Expression
+  ): Expression =
+    ScalarSubquery(keys.groupBy()(Alias(wider(function(keys.output.head).toAggregateExpression()), name)()))
 
-  /** Whether files have the smallest and the largest value of a column of this type, as Spark compares them. */
-  private def isNumber(t: DataType): Boolean = t match {
-    case _: IntegralType | DateType | TimestampType | TimestampNTZType => true
-    case _                                                             => false
+  // the ends may lie outside of the values that the filtered column has, where they would not be converted faithfully
+  private def smallest(e: Expression): Expression = e.dataType match {
+    case DateType      => DateSub(Greatest(Seq(e, Literal(FirstDay, DateType))), Literal(Margin))
+    case TimestampType => Greatest(Seq(e, Literal(FirstDay * DayMicros, TimestampType)))
+    case _             => e
   }
+
+  private def largest(e: Expression): Expression = e.dataType match {
+    case DateType      => DateAdd(Least(Seq(e, Literal(LastDay, DateType))), Literal(Margin))
+    case TimestampType => Least(Seq(e, Literal(LastDay * DayMicros, TimestampType)))
+    case _             => e
+  }
+
+  /** Whether Spark's reader skips row groups by comparisons of this type. It never does for TIMESTAMP_NTZ. */
+  private def isPushed(t: DataType, conf: SQLConf): Boolean = t match {
+    case _: IntegralType => true
+    case DateType        => conf.parquetFilterPushDownDate
+    case TimestampType   => conf.parquetFilterPushDownTimestamp
+    case _               => false
+  }
+
+  /** Days since 1970 of 1902-01-01 and 9999-12-31. Between them, Java's old classes of dates differ in time zones only. */
+  private val FirstDay = -24837
+  private val LastDay  = 2932896
+
+  /** Days by which dates differ between two time zones, at most: these are up to 26 hours apart, so two; and one more. */
+  private val Margin = 3
+
+  private val DayMicros = 24L * 60 * 60 * 1000 * 1000
 }

@@ -100,6 +100,10 @@ object ReducerFilters {
     !(prunes && (relation.partitions.contains(key.exprId.id) || LeafNames.below(leaves(i)).isEmpty))
   }
 
+  /** Whether one task reads an input without taking more than Spark gives to a task, however many tasks are free. */
+  def fitsIntoOneTask(leaf: LogicalPlan): Boolean =
+    leaf.collectLeaves().map(bytesToRead).sum <= leaf.conf.filesMaxPartitionBytes.toDouble
+
   /**
    * Number of tasks that read an input, at most. Spark makes tasks smaller than their limit if there would be fewer
    * than the cluster runs at a time (`FilePartition.maxSplitBytes`). A file takes as much of a task as opening costs,
@@ -109,13 +113,18 @@ object ReducerFilters {
    */
   private def tasks(leaf: LogicalPlan, atOnce: Int): Double = leaf.collectLeaves().map { table =>
     val opening = leaf.conf.filesOpenCostInBytes.toDouble
-    val number  =
-      Some(table).collect { case l: LeafNode => l }.flatMap(RereadInput.files).fold(0)(f => listed(f.location))
-    val bytes = table.stats.sizeInBytes.toDouble + number * opening
-    val least = leaf.conf.filesMinPartitionNum.getOrElse(atOnce)
-    val size  = math.min(leaf.conf.filesMaxPartitionBytes.toDouble, math.max(opening, bytes / math.max(1, least)))
+    val bytes   = bytesToRead(table)
+    val least   = leaf.conf.filesMinPartitionNum.getOrElse(atOnce)
+    val size    = math.min(leaf.conf.filesMaxPartitionBytes.toDouble, math.max(opening, bytes / math.max(1, least)))
     1.0 + bytes / math.max(1.0, size)
   }.sum
+
+  /** Bytes of a table, with those that opening a file costs, in Spark's reckoning. */
+  private def bytesToRead(table: LogicalPlan): Double = {
+    val number =
+      Some(table).collect { case l: LeafNode => l }.flatMap(RereadInput.files).fold(0)(f => listed(f.location))
+    table.stats.sizeInBytes.toDouble + number * table.conf.filesOpenCostInBytes.toDouble
+  }
 
   private def listed(index: FileIndex): Int = SharedFileIndex.source(index) match {
     case files: PartitioningAwareFileIndex => files.allFiles().size

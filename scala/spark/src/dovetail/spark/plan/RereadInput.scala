@@ -28,7 +28,8 @@ object RereadInput {
    *   - files of a columnar format. Of a text file, the columns that are read decide which records are malformed, so a
    *     read of the keys alone finds other rows. It also takes as long as a read of all columns.
    *   - cached scans of such files. Other cached plans may give other rows when lost blocks are computed again: the
-   *     output of a program, a limit, row numbers with ties.
+   *     output of a program, a limit, row numbers with ties. A cached plan with a subquery of its own waits for that
+   *     when it is filled. If a subquery of ours filled it, it would wait in the pool in which it runs itself.
    *   - rows in the plan itself.
    */
   def apply(plan: LogicalPlan): Boolean =
@@ -51,8 +52,9 @@ object RereadInput {
   }
 
   private def scanned(plan: SparkPlan): Option[HadoopFsRelation] = plan match {
-    case a: AdaptiveSparkPlanExec => scanned(a.inputPlan)
-    case f: FileSourceScanExec    => Some(f.relation)
+    case a: AdaptiveSparkPlanExec                                         => scanned(a.inputPlan)
+    case _ if plan.expressions.exists(_.containsPattern(PLAN_EXPRESSION)) => None
+    case f: FileSourceScanExec                                            => Some(f.relation)
     case _: ProjectExec | _: FilterExec | _: WholeStageCodegenExec | _: InputAdapter | _: ColumnarToRowExec
         if plan.expressions.forall(_.deterministic) => scanned(plan.children.head)
     case _ => None

@@ -13,7 +13,13 @@ import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.leaf.{ColumnarFormat, HiddenRows, LeafNames, LocalRows}
 import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
 import org.apache.spark.sql.dovetail.sample.{FileSamples, ReaderSettings, RowCount, TextSamples}
-import org.apache.spark.sql.dovetail.table.{ColumnStatistics, TableSample, TableStatistics, TableStatisticsSource}
+import org.apache.spark.sql.dovetail.table.{
+  ColumnStatistics,
+  PrivateColumns,
+  TableSample,
+  TableStatistics,
+  TableStatisticsSource
+}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation}
@@ -42,7 +48,10 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   private val visible = new VisibleColumns
 
-  private val databases = new DatabaseStatistics(conf, visible(_))
+  private val privacy = PrivateColumns(conf)
+
+  // a database's statistics contain values, so those of private columns are not fetched
+  private val databases = new DatabaseStatistics(conf, leaf => visible(leaf).filterNot(a => privacy(leaf, a.name)))
 
   /**
    * Reads in advance what `apply` and `sample` would otherwise read for one leaf after the other: footers of files for
@@ -97,6 +106,11 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   /** Share of a leaf's rows in row groups that may have values of a column between two numbers, if it is known. */
   def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] =
     footers.between(leaf, column, low, high)
+
+  /** Whether all values of a column lie between two numbers for certain: the footers of all files of the leaf say so. */
+  def within(leaf: LeafNode, column: Attribute, low: Double, high: Double): Boolean =
+    footers.rowGroups(leaf).exists(_.all) && between(leaf, column, Double.MinValue, low).contains(0.0) &&
+      between(leaf, column, high, Double.MaxValue).contains(0.0)
 
   def learnFrom(leaf: LeafNode): Unit = leaf match {
     case r: LogicalRelation   => catalog.learnFrom(r.catalogTable)
