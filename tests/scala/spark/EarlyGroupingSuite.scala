@@ -30,6 +30,27 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
     )
   }
 
+  test("no expression between a place and the grouping may fail: Spark pushes filters below groupings") {
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      val text = "if(s.item = 0, 'abc', '5')"
+      val sold = s"(SELECT s.item, s.day, s.tiny, $text AS text FROM sold s)"
+      once(
+        s"SELECT i.name, sum(s.tiny) FROM $sold s JOIN item i ON s.item = i.item WHERE EXISTS (SELECT 1 FROM (SELECT " +
+          "day FROM day WHERE week = -1 GROUP BY day) q WHERE q.day = s.day AND CAST(s.text AS INT) > 3) GROUP BY i.name"
+      )
+      once(
+        "SELECT d.month, sum(x.w) FROM (SELECT s.day, coalesce(i.class, s.number) AS w FROM sold s LEFT JOIN item i " +
+          "ON s.item = i.item WHERE i.class IS NULL OR 100 / i.class > 2) x JOIN day d ON x.day = d.day GROUP BY d.month"
+      )
+      // the same with expressions that cannot fail
+      groups(
+        "SELECT d.month, sum(x.w) FROM (SELECT s.day, s.tiny AS w FROM sold s LEFT JOIN item i " +
+          "ON s.item = i.item WHERE i.class IS NULL OR i.class > 2) x JOIN day d ON x.day = d.day GROUP BY d.month",
+        "day item"
+      )
+    }
+  }
+
   test("a grouping without functions, and of both sides' columns") {
     groups(s"SELECT DISTINCT i.name, s.day $both", "day item")
     groups(s"SELECT i.name, s.day, s.text, sum(s.tiny) $both GROUP BY ALL", "day item text")

@@ -166,6 +166,28 @@ class HistoryCountsSuite extends HistoryTables {
     }
   }
 
+  test("above an early grouping nothing is counted, also if Spark prunes partitions below it") {
+    withTables("h_days") {
+      spark.sql(
+        "CREATE TABLE h_days USING parquet PARTITIONED BY (day) AS SELECT id, id % 20 AS day, id % 50 AS b FROM " +
+          "range(4000)"
+      )
+      remembering(
+        "spark.sql.autoBroadcastJoinThreshold" -> "10485760",
+        DovetailConf.EarlyGroupingAlways.key   -> "true"
+      ) { _ =>
+        val joins = "FROM h_days d JOIN h_c c ON d.day = c.k JOIN h_b b ON d.b = b.k WHERE c.v = 2"
+        val sql   = s"SELECT c.v, b.v, count(d.id) $joins GROUP BY c.v, b.v"
+        assert(filtered(sql, "dynamicpruning"), spark.sql(sql).queryExecution.executedPlan)
+        runs(sql)
+        val truth = Map(Set("h_days") -> 4000L, Set("h_days", "h_c") -> 1000L, Set("h_days", "h_c", "h_b") -> 1000L)
+        for ((set, rows) <- recorded) assert(truth.get(set).forall(_ == rows), recorded)
+        withConf(DovetailConf.EarlyGroupingAlways.key -> "false")(runs(s"SELECT d.id $joins"))
+        assert(recorded(Set("h_days", "h_c", "h_b")) == 1000L, recorded)
+      }
+    }
+  }
+
   test("an input that a Bloom filter of Spark or of Dovetail reduces is not counted without the filter's source") {
     val ofSpark = Seq(
       "spark.sql.optimizer.runtime.bloomFilter.enabled"                          -> "true",

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.JOIN
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.predicates.ExpressionSize
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionSize, Movable}
 import org.apache.spark.sql.dovetail.report.EarlyMark
 
 /**
@@ -83,6 +83,7 @@ object EarlyPlace {
    * @param functions aggregate functions of the grouping, reading the columns of the plan
    * @param path      operators in between, from the top down
    * @param sides     joins among them
+   * @param fragile   columns of the plan that conditions of the operators read which may fail, one set for each
    * @param rebuild   puts the operators over another plan, which has additional columns to carry up
    */
   final private case class Way(
@@ -90,6 +91,7 @@ object EarlyPlace {
       functions: Vector[AggregateExpression],
       path: Vector[LogicalPlan] = Vector.empty,
       sides: Vector[Side] = Vector.empty,
+      fragile: Vector[AttributeSet] = Vector.empty,
       rebuild: Rebuild = (input, _) => input
   ) {
 
@@ -100,10 +102,22 @@ object EarlyPlace {
       rebuild = (input, carried) => rebuild(over(input, carried), carried)
     )
 
-    /** Replaces columns that the functions read by the expressions of the plan that compute them. */
-    def reading(columns: AttributeMap[Expression]): Way = copy(functions =
-      functions.map(_.transform { case a: Attribute => columns.getOrElse(a, a) }.asInstanceOf[AggregateExpression])
+    /** The same with the conditions of an operator of the path. */
+    def under(condition: Option[Expression]): Way =
+      copy(fragile = fragile ++ condition.toVector.flatMap(Conjuncts(_)).filterNot(Movable(_)).map(_.references))
+
+    /** Replaces columns that functions and conditions read by the expressions of the plan that compute them. */
+    def reading(columns: AttributeMap[Expression]): Way = copy(
+      functions =
+        functions.map(_.transform { case a: Attribute => columns.getOrElse(a, a) }.asInstanceOf[AggregateExpression]),
+      fragile = fragile.map(read => AttributeSet(read.toSeq.flatMap(a => columns.getOrElse(a, a).references)))
     )
+
+    /**
+     * Whether Spark may push a condition that may fail below a grouping of the plan. It does not ask whether a condition
+     * may fail. The grouping reads all of its rows, also if a join above has no rows, so that Spark would not read them.
+     */
+    def mayPush(plan: LogicalPlan): Boolean = fragile.exists(_.subsetOf(plan.outputSet))
 
     /**
      * Whether the path passes a join or an Expand. If it does not, an early grouping would only group the same rows
@@ -173,7 +187,7 @@ object EarlyPlace {
     def apply(plan: LogicalPlan, way: Way): Vector[EarlyPlace] = {
       PlanningTime.check()
       val keys  = plan.output.filter(way.needs.contains).distinct.toVector
-      val legal = way.leadsAway && keys.nonEmpty && keys.forall(key)
+      val legal = way.leadsAway && keys.nonEmpty && keys.forall(key) && !way.mayPush(plan)
       val here  = if (legal) way.parts.map(new EarlyPlace(plan, keys, _, way)) else None
       val below =
         if (!isOpen(plan) || !plan.expressions.forall(_.deterministic)) Vector.empty
@@ -181,7 +195,7 @@ object EarlyPlace {
           case p: Project => project(p, way)
           case f: Filter  =>
             val further = way.through(f, way.needs ++ f.condition.references)((input, _) => Filter(f.condition, input))
-            apply(f.child, further)
+            apply(f.child, further.under(Some(f.condition)))
           case e: Expand => expand(e, way)
           case j: Join   => sidesOf(j).flatMap(join(_, way))
           case _         => Vector.empty
@@ -195,7 +209,9 @@ object EarlyPlace {
       val further = way.through(p, AttributeSet(needed.flatMap(_.references)))((input, carried) =>
         Project(needed ++ carried, input)
       )
-      if (nodes(way, aliases) <= MostNodes) apply(p.child, further.reading(aliases)) else Vector.empty
+      // a filter on a computed column may become a filter on the expression
+      val total = p.projectList.forall { case a: Alias => Movable(a.child); case _ => true }
+      if (total && nodes(way, aliases) <= MostNodes) apply(p.child, further.reading(aliases)) else Vector.empty
     }
 
     /**
@@ -236,7 +252,7 @@ object EarlyPlace {
       // a second join that fills the same columns is left out: it has not been proven
       val skipped = !side.isFilled || (!way.isFilled && way.functions.forall(SplitFunction.skips(_, columns)))
       if (skipped && way.functions.forall(SplitFunction.reads(_).subsetOf(columns)))
-        apply(side.input, further.copy(sides = way.sides :+ side))
+        apply(side.input, further.under(side.join.condition).copy(sides = way.sides :+ side))
       else Vector.empty
     }
   }

@@ -36,7 +36,7 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
     case RowPlaces(_) => plan
     case _            =>
       plan.mapChildren(below(_, whole)) match {
-        case a: Aggregate if isCandidate(a) =>
+        case a: Aggregate if isCandidate(a) && !mayMerge(a, whole) =>
           PlanningTime.orNone(best(a).filterNot(p => isShared(p._1.input, a, whole))).flatten
             .fold[LogicalPlan](a)(taken(a, _))
         case other => other
@@ -53,9 +53,17 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
     copies(input) > math.max(1, copies(of))
   }
 
+  /**
+   * Whether Spark may compute the grouping together with those of other scalar subqueries. It does so only if their
+   * plans are the same but for the functions, and the columns of early groupings differ by these.
+   */
+  private def mayMerge(of: Aggregate, whole: LogicalPlan): Boolean =
+    !planner.groupsAlways && of.groupingExpressions.isEmpty && whole.isInstanceOf[Subquery]
+
   private def taken(of: Aggregate, chosen: (EarlyPlace, Double)): LogicalPlan = {
     val (place, groups) = chosen
     Trace.record(_ => GroupReport.remark(note(place, groups)))
+    EarlyMark.remember(place.early)
     place.grouped(of).mapChildren(settled)
   }
 
