@@ -54,7 +54,7 @@ class Config(ConfigBase):
             linearized and a greedy search take over, and their plan is improved piece by piece. 0 searches greedily
             only. A star of 16 relations has 245760 pairs, a clique of 12 has 261625.
         min_gain: Share of the estimated cost of the written order that another order must save to be taken. An order
-            that has run before must only cost less. With 1.0, no order is taken that the user has not asked for.
+            that has run before must only cost less. With 1.0, Dovetail takes only orders that the user has asked for.
         reorder_semi_joins: Whether a grouping that is joined with a small restricted table is computed only for the
             keys of that table, by a semi join below the grouping, if this saves the share of its work that
             spark.dovetail.reorder.minGain requires.
@@ -67,7 +67,9 @@ class Config(ConfigBase):
         reducers_always: For tests: whether Bloom filters and key ranges are added to inputs wherever this is legal,
             regardless of their cost.
         expressions_move_all: For measurements: whether expressions that may fail on some rows are moved like those that
-            cannot. A query may then fail that Spark answers.
+            cannot. A query that Spark answers may then fail.
+        filters_order: Whether a filter tests a cheap condition before conditions that take at least ten times as long,
+            such as patterns and functions of the user. Conditions that may fail on some rows keep their places.
         grouping_early: Whether rows are grouped below joins, and below the copies of rows that ROLLUP, CUBE and
             GROUPING SETS make, if many rows form few groups and this saves more than it costs. The query's own grouping
             merges the groups. Applies only to count, sum, min, max and avg of types whose sums do not depend on the
@@ -120,9 +122,9 @@ class Config(ConfigBase):
             may be slow or have side effects.
         private_columns: Columns, separated by commas, named as in SQL: column, table.column or database.table.column,
             with backticks where SQL needs them. Letter case does not matter. DOVETAIL ANALYZE stores counts of these
-            columns but no values. Dovetail does not read their values for estimates and does not show their bounds. In
-            a table that is read by its path, a column is private if any entry has its name. DOVETAIL ANALYZE reports
-            names that no table has.
+            columns but no values. Dovetail reads no rows of these columns while it plans, fetches none of their values
+            from a database's statistics, and does not show their bounds. In a table that is read by its path, a column
+            is private if any entry has its name. DOVETAIL ANALYZE reports names that no table has.
         log_queries: Number of queries of this session that dovetail_queries() keeps in the driver's memory, with their
             text if they came from SQL. 0 keeps none, and Spark's explain then shows nothing of Dovetail.
         history_enabled: Whether Dovetail remembers how many rows the sub-plans of a query returned when it ran, and
@@ -147,6 +149,7 @@ class Config(ConfigBase):
     reducers_ranges: bool = True
     reducers_always: bool = False
     expressions_move_all: bool = False
+    filters_order: bool = True
     grouping_early: bool = True
     grouping_always: bool = False
     reorder_order: str = ""
@@ -185,6 +188,7 @@ class Config(ConfigBase):
         Setting("reducers_ranges", "spark.dovetail.reducers.ranges", "bool", True),
         Setting("reducers_always", "spark.dovetail.reducers.always", "bool", False),
         Setting("expressions_move_all", "spark.dovetail.expressions.moveAll", "bool", False),
+        Setting("filters_order", "spark.dovetail.filters.order", "bool", True),
         Setting("grouping_early", "spark.dovetail.grouping.early", "bool", True),
         Setting("grouping_always", "spark.dovetail.grouping.always", "bool", False),
         Setting("reorder_order", "spark.dovetail.reorder.order", "str", ""),

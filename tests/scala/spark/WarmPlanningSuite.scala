@@ -4,7 +4,7 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
 
-/** The warm-up query that is planned once a session has started: it works, and leaves no trace in the session. */
+/** The warm-up query that is planned once a program uses a session: it works, and leaves no trace in the session. */
 class WarmPlanningSuite extends DovetailSuite {
 
   test("the query is planned: its joins are ordered, and nothing is logged") {
@@ -32,13 +32,5 @@ class WarmPlanningSuite extends DovetailSuite {
 
   test("where Dovetail is off nothing is planned") {
     assert(!dovetail(on = false)(WarmPlanning(spark)))
-  }
-
-  test("a JVM that starts no session is not waited for") {
-    var asked = 0
-    assert(!WarmPlanning.waited({ asked += 1; false }, times = 3) && asked == 4)
-    assert(WarmPlanning.waited(ready = true, times = 3))
-    asked = 0
-    assert(WarmPlanning.waited({ asked += 1; asked == 3 }, times = 5) && asked == 3)
   }
 }

@@ -4,7 +4,7 @@ import java.util.{Collections, WeakHashMap}
 
 import org.apache.spark.sql.SparkSessionExtensions
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.dovetail.plan.{JoinChoice, ReorderAtRunTime, ReorderJoins}
+import org.apache.spark.sql.dovetail.plan.{JoinChoice, PredicateOrder, ReorderAtRunTime, ReorderJoins}
 import org.apache.spark.sql.dovetail.steer.FrameHints
 import org.apache.spark.sql.dovetail.sql.{CommandParser, TableFunctions, TableFunctionStrategy}
 
@@ -32,12 +32,16 @@ object Injection {
     // Injected strategies come before Spark's own.
     extensions.injectPlannerStrategy(session => new JoinChoice(session))
     extensions.injectResolutionRule(_ => FrameHints)
-    extensions.injectParser((_, parser) => CommandParser(parser))
+    extensions.injectParser { (session, parser) =>
+      // Spark builds the parser with the state of the session, when the program uses the session for the first time
+      WarmPlanning.start(session)
+      CommandParser(parser)
+    }
     // Pre-CBO: after operator optimization and filter inference, before dynamic partition pruning and runtime filters.
     // An operator-optimization rule would run to a fixed point against Spark's own ReorderJoin. No later injection
     // point comes before partition pruning.
     extensions.injectPreCBORule(session => new ReorderJoins(session))
+    extensions.injectPreCBORule(_ => PredicateOrder)
     extensions.injectRuntimeOptimizerRule(session => new ReorderAtRunTime(session))
-    WarmPlanning.start()
   }
 }

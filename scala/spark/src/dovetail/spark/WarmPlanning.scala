@@ -21,36 +21,23 @@ import org.apache.spark.sql.types.{LongType, StringType, StructType}
 import org.apache.spark.util.Utils
 
 /**
- * Plans a small query in its own thread after the first session has started. Otherwise the first query of a JVM would
- * have to wait until the classes of Dovetail, Parquet and Spark's reader are loaded.
+ * Plans a small query in its own thread when a program begins to use its first session. Otherwise the first query of a
+ * JVM would have to wait until the classes of Dovetail, Parquet and Spark's reader are loaded.
  *
  * The query joins three Parquet files of a kilobyte each in the directory for temporary files. Only [[ReorderJoins]]
  * plans it: no other rule of the session sees it, no job runs, and it does not appear in the query log. If anything
  * goes wrong, the first query does this work.
  *
- * Spark applies extensions in the middle of a session's start. The rest of the start takes a second and keeps two cores
- * busy, and would take twice as long if this thread ran at the same time. So the thread waits for the session.
+ * It does not start earlier: a session's state (its catalog, its configuration of file systems) is made when the
+ * program first needs it. A program may set options of Hadoop before that, which this thread must not forestall.
  */
 private[dovetail] object WarmPlanning {
   private val started = new AtomicBoolean(false)
 
-  /** Starts the thread, once in a JVM. */
-  def start(): Unit = if (started.compareAndSet(false, true))
-    Aside.start("dovetail-warm-up", () => if (waited(session.isDefined)) session.foreach(apply))
-      .setPriority(Thread.MIN_PRIORITY)
-
-  private def session: Option[SparkSession] = SparkSession.getDefaultSession
-
-  /**
-   * Waits until `ready` is true and returns whether it became true within so many checks. The wait is bounded because a
-   * JVM may never start a session.
-   */
-  private[dovetail] def waited(ready: => Boolean, times: Int = MostPauses): Boolean =
-    try {
-      var pauses = 0
-      while (!ready && pauses < times) { Thread.sleep(PauseMs); pauses += 1 }
-      pauses < times
-    } catch { case _: InterruptedException => false }
+  /** Starts the thread, once in a JVM. It waits for the state of the session, which the caller is about to build. */
+  def start(session: SparkSession): Unit = if (started.compareAndSet(false, true)) {
+    Aside.start("dovetail-warm-up", () => { apply(session); () }).setPriority(Thread.MIN_PRIORITY)
+  }
 
   /** @return whether the query was planned; false if Dovetail is off */
   private[dovetail] def apply(session: SparkSession): Boolean =
@@ -82,12 +69,6 @@ private[dovetail] object WarmPlanning {
     val source = DataSource(session, "parquet", Seq(file.toURI.toString), userSpecifiedSchema = Some(Schema))
     LogicalRelation(source.resolveRelation())
   }
-
-  /** Milliseconds between two checks for a session: a tenth of the time that Dovetail may add to a session's start. */
-  private val PauseMs = 50L
-
-  /** A minute: a session takes some seconds to start, and ten times as long on a loaded machine. */
-  private val MostPauses = 1200
 
   // lazy, so that it is not made while the session starts
   private lazy val Schema = new StructType().add("id", LongType).add("text", StringType)

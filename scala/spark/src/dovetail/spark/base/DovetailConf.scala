@@ -105,7 +105,7 @@ object DovetailConf {
     0.0,
     1.0,
     "Share of the estimated cost of the written order that another order must save to be taken. An order that has " +
-      "run before must only cost less. With 1.0, no order is taken that the user has not asked for."
+      "run before must only cost less. With 1.0, Dovetail takes only orders that the user has asked for."
   )
 
   val Order: Setting[String] = text(
@@ -148,8 +148,15 @@ object DovetailConf {
   val MoveAll: Setting[Boolean] = boolean(
     "spark.dovetail.expressions.moveAll",
     false,
-    "For measurements: whether expressions that may fail on some rows are moved like those that cannot. A query may " +
-      "then fail that Spark answers."
+    "For measurements: whether expressions that may fail on some rows are moved like those that cannot. A query that " +
+      "Spark answers may then fail."
+  )
+
+  val FiltersOrder: Setting[Boolean] = boolean(
+    "spark.dovetail.filters.order",
+    true,
+    "Whether a filter tests a cheap condition before conditions that take at least ten times as long, such as " +
+      "patterns and functions of the user. Conditions that may fail on some rows keep their places."
   )
 
   val EarlyGrouping: Setting[Boolean] = boolean(
@@ -284,8 +291,8 @@ object DovetailConf {
     "spark.dovetail.privateColumns",
     "Columns, separated by commas, named as in SQL: column, table.column or database.table.column, with " +
       "backticks where SQL needs them. Letter case does not matter. DOVETAIL ANALYZE stores counts of these " +
-      "columns but no values. Dovetail does not read their values for estimates and does not show their bounds. " +
-      "In a table that is read by its path, a column is private if any entry has its name. DOVETAIL ANALYZE " +
+      "columns but no values. Dovetail reads no rows of these columns while it plans, fetches none of their values " +
+      "from a database's statistics, and does not show their bounds. In a table that is read by its path, a column is private if any entry has its name. DOVETAIL ANALYZE " +
       "reports names that no table has."
   )
 
@@ -325,6 +332,7 @@ object DovetailConf {
     ReducersRanges,
     ReducersAlways,
     MoveAll,
+    FiltersOrder,
     EarlyGrouping,
     EarlyGroupingAlways,
     Order,
