@@ -1,12 +1,13 @@
 package org.apache.spark.sql.dovetail
 
 import dovetail.GuardProbe
+import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.catalog.{CatalogColumnStat, CatalogStatistics}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.group.JoinGroup
-import org.apache.spark.sql.dovetail.plan.{GroupOrdering, ReorderJoins}
+import org.apache.spark.sql.dovetail.plan.{GroupOrdering, PredicateOrder, ReorderJoins}
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 
 /** No failure in Dovetail makes a query fail: the query answers, one line is logged, and the trace has the reason. */
@@ -274,7 +275,7 @@ class FailureSuite extends StarSuite {
   test("extensions that name Dovetail twice have each of its rules once") {
     val extensions = new SparkSessionExtensions
     (1 to 2).foreach(_ => new _root_.dovetail.DovetailExtensions()(extensions))
-    assert(extensions.buildPreCBORules(spark).map(_.getClass) == Seq(classOf[ReorderJoins]))
+    assert(extensions.buildPreCBORules(spark).map(_.getClass) == Seq(classOf[ReorderJoins], PredicateOrder.getClass))
     assert(extensions.buildPlannerStrategies(spark).size == 2)
   }
 
@@ -335,6 +336,13 @@ class FailureSuite extends StarSuite {
     withConf(DovetailConf.ExactPairs.key -> "1000") {
       val group = traced(sql)._2.groups.head
       assert(group.algorithm.exists(_.startsWith("lindp")) && group.reason.contains("1000 pairs"), group.reason)
+    }
+  }
+
+  test("a job that the user cancels while Spark lists partitions ends the query") {
+    val cancelled = new SparkException("Job 7 cancelled part of cancelled job group x")
+    withRule(new FailingRule(_, () => cancelled)) {
+      assert(intercept[SparkException](answer(star)) eq cancelled)
     }
   }
 

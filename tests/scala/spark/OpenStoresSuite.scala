@@ -5,7 +5,7 @@ import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.history.History
 import org.apache.spark.sql.dovetail.steer.Pins
-import org.apache.spark.sql.dovetail.store.{OpenStores, StatisticsStore, StoreFiles, StoreSlot, StoreState}
+import org.apache.spark.sql.dovetail.store.{OpenStores, StatisticsStore, StoreFiles, StoreSlot, StoreState, TableKey}
 
 /** The stores of one JVM: one per directory, and a bound on their number. */
 class OpenStoresSuite extends DovetailSuite {
@@ -23,6 +23,27 @@ class OpenStoresSuite extends DovetailSuite {
       assert(!(other eq store) && !(otherHistory eq history))
       assert(at("relative")._1 eq at(s"${System.getProperty("user.dir")}/relative")._1)
     }
+  }
+
+  test(
+    "sessions with different settings for files have different stores, because a store reads with their credentials"
+  ) {
+    withDirectory { d =>
+      withConf(DovetailConf.StorePath.key -> d.toString) {
+        val mine = StatisticsStore(spark)
+        withConf("fs.test.key" -> "other") {
+          assert(!(StatisticsStore(spark) eq mine) && (StatisticsStore(spark) eq StatisticsStore(spark)))
+        }
+        withConf("spark.sql.shuffle.partitions" -> "3")(assert(StatisticsStore(spark) eq mine))
+      }
+    }
+  }
+
+  test("the key of a table opens no file system: Hadoop would keep it, without the credentials of the session") {
+    val hadoop = new Configuration(false)
+    assert(TableKey.of(new HadoopPath("nowhere://bucket/t"), hadoop) == "nowhere://bucket/t")
+    assert(Seq("/d/t", "file:/d/t", "file:///d/t/").map(t => TableKey.of(new HadoopPath(t), hadoop)) ==
+      Seq.fill(3)("file:/d/t"))
   }
 
   test("a relative path on another file system is not completed, because that would ask the file system") {

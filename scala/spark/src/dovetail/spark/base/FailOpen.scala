@@ -4,11 +4,15 @@ import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.control.NonFatal
 
+import org.apache.spark.SparkException
 import org.slf4j.LoggerFactory
 
 /**
  * Runs a part of Dovetail such that its failure never fails the query: the fallback is used, and one line is logged per
  * kind of failure.
+ *
+ * A job that the user cancels ends the query, as it would without Dovetail: Spark's own rules run jobs, to list many
+ * partitions.
  *
  * An interruption does not fail the query here either. Spark's planner does not check for interruptions; the query
  * stops at its next blocking call. So FailOpen leaves the thread interrupted and logs nothing.
@@ -21,7 +25,8 @@ object FailOpen {
   def apply[A](what: String, fallback: String => A)(body: => A): A =
     try body
     catch {
-      case Survivable(e) =>
+      case e: SparkException if isCancelled(e) => throw e
+      case Survivable(e)                       =>
         val reason = s"$what failed: $e"
         warnOnce(
           s"$what ${e.getClass.getName} ${Option(e.getStackTrace).flatMap(_.headOption).getOrElse("")}",
@@ -33,6 +38,11 @@ object FailOpen {
         Thread.currentThread.interrupt()
         fallback(s"$what was interrupted")
     }
+
+  // the text of all Spark lines; Spark 3.5 has no error condition for it
+  private def isCancelled(e: SparkException): Boolean = Option(e.getMessage).exists(Cancelled.findFirstIn(_).isDefined)
+
+  private val Cancelled = """\bJob \d+ cancelled\b""".r
 
   /** Matches failures after which the query can continue without this part of Dovetail. */
   object Survivable {

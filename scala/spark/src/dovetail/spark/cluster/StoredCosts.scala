@@ -4,9 +4,8 @@ import java.io.FileNotFoundException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.concurrent.TimeUnit
 
-import scala.util.control.NonFatal
-
 import dovetail.kernel.cost.{CostConstants, CostText}
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.base.{BrokenFile, FailOpen}
 import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.store.{StoreFiles, StoreState}
@@ -71,7 +70,7 @@ final private[dovetail] class StoredCosts(files: StoreFiles, clock: () => Long =
       case e: BrokenFile            =>
         warn("", s"is ignored: ${e.getMessage}. Run DOVETAIL CALIBRATE again")
         Some(CostConstants())
-      case NonFatal(e) =>
+      case Survivable(e) =>
         val seconds = TimeUnit.NANOSECONDS.toSeconds(Aside.TriedAgainAfter)
         warn(e.getClass.getName, s"cannot be read: ${e.getMessage}. Dovetail tries it again every $seconds s")
         None

@@ -218,10 +218,9 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
   /** Names of the table by which an entry of the private columns may refer to it. */
   lazy val names: Seq[Seq[String]] = if (privacy.isEmpty) Nil else PrivateColumns.namesOf(session, relation, sameFiles)
 
-  private def sameFiles(table: CatalogTable): Boolean = table.storage.locationUri.exists { location =>
-    val path = new Path(location)
-    path.getFileSystem(session.sparkContext.hadoopConfiguration).makeQualified(path).toString == key
-  }
+  private def sameFiles(table: CatalogTable): Boolean = table.storage.locationUri.exists(location =>
+    TableKey.of(new Path(location), session.sparkContext.hadoopConfiguration) == key
+  )
 
   private def mayKeep(column: String): Boolean = DovetailConf.StoreValues.get(conf) && !privacy(names, column)
 }

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.group
 
+import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
@@ -16,9 +17,11 @@ import org.apache.spark.sql.types.StructType
 final private[group] class IdleRules(plan: LogicalPlan) {
   import IdleRules._
 
-  private val leaves           = plan.collectLeaves()
-  private lazy val partitioned = leaves.exists(isPartitioned)
-  private lazy val nested      = leaves.exists(hasFields)
+  private val leaves      = plan.collectLeaves()
+  private lazy val nested = leaves.exists(hasFields)
+
+  /** Whether the plan reads tables with partitions, of files or of Hive. */
+  lazy val partitioned: Boolean = leaves.exists(isPartitioned)
 
   /** Whether the plan reads relations of connectors for which no scan is built yet. */
   lazy val connected: Boolean = leaves.exists(isOfConnector)
@@ -59,7 +62,8 @@ private object IdleRules {
         case f: HadoopFsRelation => f.partitionSchema.nonEmpty
         case _                   => false
       }
-    case _ => false
+    case h: HiveTableRelation => h.isPartitioned
+    case _                    => false
   }
 
   private def hasFields(leaf: LogicalPlan): Boolean =

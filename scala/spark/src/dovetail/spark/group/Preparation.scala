@@ -18,8 +18,9 @@ import org.apache.spark.sql.execution.datasources.v2.V2Writes
  * Spark does both only after Dovetail's rule, so we run Spark's own rules early. The pushdown comes first, because
  * rewritten subqueries would hide columns from it. When Spark runs the same rules later, they find nothing left to do
  * in a plan that Dovetail changed, so their time does not count as Dovetail's. If the plan stays as it is, Spark runs
- * them again, with one exception: a connector may start work for each scan that it builds, so the scans of connectors
- * are built once and stay in the plan ([[Preparation.withScans]]). Rules that find nothing in this plan do not run
+ * them again, with two exceptions that may take long: a connector may start work for each scan that it builds, and a
+ * metastore may take seconds to find partitions. So these scans are made once and stay in the plan
+ * ([[Preparation.withScans]]). Rules that find nothing in this plan do not run
  * early ([[IdleRules]]). The last step tells copies of a subquery apart ([[SubqueryCopies]]).
  *
  * Rules that build writes do not run early. A connector may bind a write to the scan of that moment, and if Dovetail's
@@ -35,10 +36,18 @@ object Preparation {
   private def bySpark(session: SparkSession, plan: LogicalPlan): LogicalPlan =
     RewritePredicateSubquery(pushed(session, plan))
 
-  /** The plan with the scans of its connectors, as Spark builds them next, and no other change. */
+  /**
+   * The plan with the scans of its connectors and the partitions of its tables, as Spark finds them next, and no other
+   * change.
+   */
   def withScans(session: SparkSession, plan: LogicalPlan): LogicalPlan = {
-    val idle = new IdleRules(plan)
-    if (!idle.connected) plan else PlanningTime.notCounting(early(session, plan)(idle.isForConnectors))
+    val idle       = new IdleRules(plan)
+    lazy val quiet = !callsUser(plan)
+    if (!idle.connected && !idle.partitioned) plan
+    else
+      PlanningTime.notCounting(early(session, plan)(rule =>
+        (idle.connected && idle.isForConnectors(rule)) || (idle.partitioned && prunes(rule) && quiet)
+      ))
   }
 
   /** The plan with partitions and columns of its scans pruned, and no other change. */

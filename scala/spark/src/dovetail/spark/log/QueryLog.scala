@@ -74,10 +74,15 @@ final class QueryLog {
   /** Makes the text and the reports of an entry, in the log's thread. */
   private def fill(details: LazyValue[LoggedQuery.Details]): Unit = {
     waiting.incrementAndGet()
-    thread.execute { () =>
-      // a query that starts waits for the details alone (PlanSection)
-      try { details.value.groups.foreach(_.identity.value); bound() }
-      finally { waiting.decrementAndGet(); () }
+    try
+      thread.execute { () =>
+        // a query that starts waits for the details alone (PlanSection)
+        try { details.value.groups.foreach(_.identity.value); bound() }
+        finally { waiting.decrementAndGet(); () }
+      }
+    catch {
+      // a driver without memory for a thread may have it for the next query
+      case e: Throwable => waiting.decrementAndGet(); throw e
     }
   }
 

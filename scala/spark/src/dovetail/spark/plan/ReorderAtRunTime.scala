@@ -36,7 +36,7 @@ class ReorderAtRunTime(session: SparkSession) extends Rule[LogicalPlan] {
 
   /** Tags the joins of the returned plan with their number, because [[JoinChoice]] sees only one join at a time. */
   private def counted(plan: LogicalPlan): LogicalPlan = {
-    ExchangedInputs.count(plan, new Steering(session, plan))
+    if (DovetailConf.AdaptiveHash.get(conf)) ExchangedInputs.count(plan, new Steering(session, plan))
     plan
   }
 

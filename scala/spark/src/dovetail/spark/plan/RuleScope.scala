@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LeafNode, Logi
 import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, COMMAND, EXISTS_SUBQUERY, IN_SUBQUERY, JOIN}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 /** Which plans [[ReorderJoins]] has to do with, told from their operators in little time: most plans have no joins. */
 private[plan] object RuleScope {
@@ -28,15 +29,25 @@ private[plan] object RuleScope {
 
   /**
    * Whether the plan has at least two joins, or one that Spark will not broadcast by itself, or one with a grouping
-   * below it, or one with a large table of which row groups may be skipped. Subqueries are optimized as separate plans.
+   * below it, or one over a connector, or one with a large table of which row groups may be skipped. Subqueries are optimized as separate plans.
    */
   private def open(plan: LogicalPlan): Boolean = plan.collect { case j: Join => j } match {
     case Seq(j) =>
-      j.containsPattern(AGGREGATE) || !j.children.exists(SparkBroadcast(_, plan.conf.autoBroadcastJoinThreshold)) ||
+      j.containsPattern(AGGREGATE) || readsConnector(j) || !j.children.exists(SparkBroadcast(
+        _,
+        plan.conf.autoBroadcastJoinThreshold
+      )) ||
       DovetailConf.EarlyGroupingAlways.get(plan.conf) || DovetailConf.ReducersAlways.get(plan.conf) ||
       RangeFilters.mayPay(plan, plan.conf)
     case joins => joins.nonEmpty
   }
+
+  /**
+   * Whether the plan reads a table of a connector whose scan is not built yet. To tell its size, Spark would build a
+   * scan of the whole table and throw it away: Iceberg then plans all files, whatever the query's filters are. The scan
+   * that [[ReorderJoins]] has Spark build next knows the filters, and tells the size of what they leave.
+   */
+  private def readsConnector(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[DataSourceV2Relation])
 
   /**
    * Whether the plan has at least two EXISTS or IN subqueries, which make a group of three relations without a join, or

@@ -25,7 +25,7 @@ object ExpressionBytes {
     case _                  => 0L
   }
 
-  /** Bytes of a node: the object, its origin, and its lazy values. */
+  /** Bytes of a node: its class and its arguments. */
   private val PerNode = 200L
 
   /** Bytes of a number in a set. */

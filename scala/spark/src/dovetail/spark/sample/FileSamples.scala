@@ -9,6 +9,7 @@ import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, SharedMemory}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 import org.apache.spark.sql.dovetail.footers.{FooterReading, FooterStatistics, RowGroups}
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.table.{PrivateColumns, TableSample}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
@@ -117,10 +118,10 @@ final class FileSamples(footers: FooterStatistics, settings: ReaderSettings, con
         // the next query reads them
         case SharedMemory.NoFreeMemory => throw SharedMemory.NoFreeMemory
         case Survivable(e)             =>
-          val paths = one.relation.location.rootPaths.mkString(" ")
+          val files = LeafNames.together(one.relation.location.rootPaths)
           FailOpen.warnOnce(
-            s"sample $paths",
-            s"Rows of $paths cannot be read for estimates. Formulas are used instead: $e"
+            s"sample $files",
+            s"Rows of $files cannot be read for estimates. Formulas are used instead: $e"
           )
           None
       }

@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.{Expression, In, InSet}
 import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime, TimeIsUp}
-import org.apache.spark.sql.dovetail.predicates.{ExpressionBytes, JoinKeys, LinearTime}
+import org.apache.spark.sql.dovetail.predicates.{ExpressionKey, JoinKeys, LinearTime}
 import org.apache.spark.sql.dovetail.table.TableSample
 
 /**
@@ -19,7 +19,7 @@ private[sample] object KeptRows {
   /** Largest number of bytes of remembered results: some 2,000 predicates on 20,000 rows. */
   private val Remembered = 16L * 1024 * 1024
 
-  final private case class Key(table: Long, condition: Expression, of: RowNumbers)
+  final private case class Key(table: Long, condition: ExpressionKey, of: RowNumbers)
 
   /**
    * @param key   key of the result; it counts as memory too, because a list of values can make a predicate larger than
@@ -28,7 +28,7 @@ private[sample] object KeptRows {
    * @param tried nanoseconds that the attempt took
    */
   final private class Result(key: Key, val kept: Option[RowNumbers], val tried: Long) {
-    val bytes: Long = Overhead + ExpressionBytes(key.condition) + key.of.bytes + kept.fold(0L)(_.bytes)
+    val bytes: Long = Overhead + key.condition.bytes + key.of.bytes + kept.fold(0L)(_.bytes)
   }
 
   private val results = new BoundedCache[Key, Result]("predicates on rows", Remembered)(_.bytes)
@@ -40,7 +40,7 @@ private[sample] object KeptRows {
    * @param condition condition that is bound to the columns of the table's sample
    */
   def apply(table: TableSample, rows: RowNumbers, condition: Expression): Option[RowNumbers] = {
-    val key   = Key(table.id, condition.canonicalized, rows.packed)
+    val key   = Key(table.id, ExpressionKey(condition), rows.packed)
     val known = results.get(key)
     if (known.exists(r => r.kept.isDefined || PlanningTime.toRead / WorthMore < r.tried))
       known.flatMap(_.kept.map(kept => if (kept == rows) rows else kept.packed))

@@ -6,7 +6,7 @@ import org.apache.spark.sql.dovetail.base.{BoundedCache, HeapLimit, SharedMemory
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 import org.apache.spark.sql.dovetail.footers.RowGroups
-import org.apache.spark.sql.dovetail.predicates.{ExpressionBytes, LinearTime, TrialSafe}
+import org.apache.spark.sql.dovetail.predicates.{ExpressionKey, LinearTime, TrialSafe}
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.types.{StructField, StructType}
 
@@ -28,7 +28,7 @@ final class RowCount private (
 ) {
   import RowCount._
 
-  private val key = Key(files, columns, condition.canonicalized)
+  private val key = Key(files, columns, ExpressionKey(condition))
 
   private def known: Option[CachedCount] = counts.get(key)
 
@@ -117,11 +117,11 @@ object RowCount {
     }
   }
 
-  final private case class Key(files: FileSampleCache.Key, columns: StructType, condition: Expression)
+  final private case class Key(files: FileSampleCache.Key, columns: StructType, condition: ExpressionKey)
 
   /** @param rows None if the condition fails on a row */
   final private class CachedCount(key: Key, val rows: Option[Long]) {
-    val bytes: Long = Overhead + ExpressionBytes(key.condition) + key.files.bytes + KeyBytes(key.columns)
+    val bytes: Long = Overhead + key.condition.bytes + key.files.bytes + KeyBytes(key.columns)
   }
 
   /** Largest number of bytes of remembered counts: some thousand counts of tables of a few files. */

@@ -163,8 +163,10 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
         conf.resolver(a.name, name) && files.partitionSchema.exists(f => conf.resolver(f.name, name))
       ).getOrElse(
         throw PartitionNotFound(
-          s"${statement.name} is not partitioned by $name. Partition columns: " +
-            s"${files.partitionSchema.fieldNames.mkString(", ")}.",
+          if (files.partitionSchema.isEmpty) s"${statement.name} is not partitioned. Leave out the partition."
+          else
+            s"${statement.name} is not partitioned by $name. Partition columns: " +
+              s"${files.partitionSchema.fieldNames.mkString(", ")}.",
           "table"  -> statement.name,
           "column" -> name
         )

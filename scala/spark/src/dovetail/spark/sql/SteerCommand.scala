@@ -24,13 +24,14 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
   override val output: Seq[Attribute] = Seq(AttributeReference("done", StringType, nullable = false)())
 
   override def run(session: SparkSession): Seq[Row] = {
-    val known = GivenRows(session)
-    val pins  = Pins(session)
-    val done  = statement match {
+    val known              = GivenRows(session)
+    val pins               = Pins(session)
+    def form(name: String) = new GivenRowsForm(session, s"DOVETAIL $name")
+    val done               = statement match {
       case SetRows(rows, of) =>
-        known.set(Seq(GivenRowsForm(session, of, rows.toDouble))); Seq(s"$rows rows for ${of.text}")
+        known.set(Seq(form("SET ROWS")(of, rows.toDouble))); Seq(s"$rows rows for ${of.text}")
       case ForgetRows(None)    => Seq(s"${known.clear()} row counts removed")
-      case ForgetRows(Some(t)) => Seq(if (known.forget(GivenRowsForm(session, t, 0.0).key)) s"removed: ${t.text}"
+      case ForgetRows(Some(t)) => Seq(if (known.forget(form("FORGET ROWS")(t, 0.0).key)) s"removed: ${t.text}"
         else s"there was no row count for ${t.text}")
       case ForgetFailures    => Seq(s"${JoinFailures(session).clear()} failed joins removed: they are allowed again")
       case ForgetHistory(of) => Seq(HistoryCommand.forget(session, of))
@@ -47,7 +48,7 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
         Seq(s"${written.size} row counts written to $path$left")
       case LoadRows(path) =>
         val entries = JsonFile.read(session, path)(SteerCommand.told).map { case (rows, of) =>
-          GivenRowsForm(session, of, rows)
+          form("LOAD ROWS")(of, rows)
         }
         known.set(entries)
         Seq(s"${entries.size} row counts read from $path")

@@ -15,29 +15,30 @@ object JsonFile {
   private val mapper = new ObjectMapper
 
   def write(session: SparkSession, path: String, json: JsonNode): Unit = {
-    val target = new Path(path)
     try {
-      val out = fileSystem(session, target).create(target, true)
+      val target = new Path(path)
+      val out    = fileSystem(session, target).create(target, true)
       try out.write(mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(json))
       finally out.close()
     } catch {
-      case e: IOException => throw InvalidFile.because(e, s"$path cannot be written: ${e.getMessage}", "path" -> path)
+      case e @ (_: IOException | _: IllegalArgumentException) =>
+        throw InvalidFile.because(e, s"'$path' cannot be written: ${ErrorCondition.text(e)}", "path" -> path)
     }
   }
 
   /** @param parse converts the JSON; if it throws an IllegalArgumentException, the error message names the file */
   def read[A](session: SparkSession, path: String)(parse: JsonNode => A): A = {
-    val source = new Path(path)
     try {
-      val in = fileSystem(session, source).open(source)
+      val source = new Path(path)
+      val in     = fileSystem(session, source).open(source)
       try parse(BoundedJson.read(in))
       finally in.close()
     } catch {
       case e: JsonProcessingException =>
-        throw InvalidFile.because(e, s"$path is not JSON: ${e.getOriginalMessage}", "path" -> path)
-      case e: IOException => throw InvalidFile.because(e, s"$path cannot be read: ${e.getMessage}", "path" -> path)
+        throw InvalidFile.because(e, s"'$path' is not JSON: ${e.getOriginalMessage}", "path" -> path)
+      case e: IOException => throw InvalidFile.because(e, s"'$path' cannot be read: ${e.getMessage}", "path" -> path)
       case e: IllegalArgumentException =>
-        throw InvalidFile.because(e, s"$path: ${ErrorCondition.text(e)}", "path" -> path)
+        throw InvalidFile.because(e, s"'$path': ${ErrorCondition.text(e)}", "path" -> path)
     }
   }
 

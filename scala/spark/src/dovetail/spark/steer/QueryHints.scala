@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.steer
 
+import java.util.{Collections, IdentityHashMap}
+
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project, UnresolvedHint}
 import org.apache.spark.sql.dovetail.base.QueryText
 import org.apache.spark.sql.dovetail.group.JoinGroup
@@ -17,8 +19,13 @@ import org.apache.spark.sql.dovetail.predicates.Conjuncts
 final class QueryHints(query: LogicalPlan) {
   import QueryHints._
 
-  // most queries have no hints, so their groups are not searched for them
-  private lazy val any = query.exists(p => texts.lift(p).exists(_.exists(_.contains(Begin))))
+  // most queries have no hints, so their groups are not searched for them; all operators of a query share its text
+  private lazy val any = {
+    val without = Collections.newSetFromMap(new IdentityHashMap[String, java.lang.Boolean])
+    query.exists(p =>
+      texts.lift(p).exists(_.exists(t => !without.contains(t) && (t.contains(Begin) || !without.add(t))))
+    )
+  }
 
   /** The join orders that the text of a group's query requests. */
   def orders(group: JoinGroup): Vector[String] =

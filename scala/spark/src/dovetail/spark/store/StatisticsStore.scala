@@ -7,9 +7,10 @@ import java.util.concurrent.ConcurrentHashMap
 import scala.annotation.tailrec
 import scala.util.control.NonFatal
 
+import org.apache.hadoop.security.UserGroupInformation
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.XXH64
-import org.apache.spark.sql.dovetail.base.{BoundedCache, BrokenFile, DovetailConf, FailOpen, HeapLimit}
+import org.apache.spark.sql.dovetail.base.{BoundedCache, BrokenFile, DovetailConf, FailOpen, HeapLimit, TextHash}
 import org.apache.spark.sql.dovetail.deadline.{Aside, AtExit}
 import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.unsafe.types.UTF8String
@@ -275,15 +276,25 @@ object StatisticsStore {
     inUse.flatMap(_.states).filterNot(_.isSaved).map(s => () => s.save())
   )
 
-  /** The store of a session. There is one store per directory in this JVM. */
+  /**
+   * The store of a session. There is one store per directory in this JVM, unless sessions have different credentials: a
+   * store reads and writes with those of the sessions that it belongs to.
+   */
   def apply(session: SparkSession): StatisticsStore = {
     val conf = session.sessionState.conf
     val text = DovetailConf.StorePath.get(conf).trim
     val path = StoreFiles.path(if (text.nonEmpty) text else s"${conf.warehousePath}/$Default")
     savesAtExit
-    stores(StoreFiles.qualified(path, session.sparkContext.hadoopConfiguration))(
+    stores(StoreFiles.qualified(path, session.sparkContext.hadoopConfiguration) + access(session))(
       new StatisticsStore(new StoreFiles(path, session.sessionState.newHadoopConf()))
     )
+  }
+
+  /** What may decide on the access of a session to files: its context, its user, and its own settings for files. */
+  private def access(session: SparkSession): String = {
+    val own  = session.sessionState.conf.getAllConfs.filter { case (key, _) => key.startsWith("fs.") }.toVector.sorted
+    val user = UserGroupInformation.getCurrentUser.getUserName
+    s" ${session.sparkContext.applicationId} $user ${TextHash.hex(own.mkString)}"
   }
 
   /** The stores that sessions of this JVM use. */

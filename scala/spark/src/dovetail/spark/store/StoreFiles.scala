@@ -26,8 +26,13 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
   val place: String = s"the statistics store $directory"
 
   // without Hadoop's checksum files, because the statistics format has its own checksums. Hadoop keeps the object, and
-  // makes a new one if a program has closed it.
-  private def fs: FileSystem = StoreFiles.fileSystem(directory, hadoop)
+  // makes a new one if a program has closed it. If Hadoop keeps none, each call would make one that nobody closes.
+  private def fs: FileSystem          = if (kept) StoreFiles.fileSystem(directory, hadoop) else single
+  private lazy val single: FileSystem = StoreFiles.fileSystem(directory, hadoop)
+  private lazy val kept: Boolean      = {
+    val scheme = Option(directory.toUri.getScheme).getOrElse(FileSystem.getDefaultUri(hadoop).getScheme)
+    !hadoop.getBoolean(s"fs.$scheme.impl.disable.cache", false)
+  }
 
   lazy val local: Boolean      = fs.getUri.getScheme == LocalScheme
   private lazy val objectStore = ObjectStores.contains(fs.getUri.getScheme)

@@ -21,11 +21,18 @@ final class StoredTable(val file: String, val header: TableFile.Header, sketch: 
  * path. Renaming a table or pruning partitions of a catalog table does not change the key.
  */
 object TableKey {
+
+  /**
+   * The key of one location. It opens no file system: Hadoop keeps a file system for all later users, and one that is
+   * opened with the driver's configuration lacks the credentials that the session sets.
+   */
+  def of(location: Path, hadoop: Configuration): String = StoreFiles.qualified(location, hadoop)
+
   def apply(relation: LogicalRelation, files: HadoopFsRelation, hadoop: Configuration): String = {
     val roots = relation.catalogTable.flatMap(_.storage.locationUri) match {
       case Some(location) => Seq(new Path(location))
       case None           => files.location.rootPaths
     }
-    roots.map(p => p.getFileSystem(hadoop).makeQualified(p).toString).distinct.sorted.mkString(",")
+    roots.map(TableKey.of(_, hadoop)).distinct.sorted.mkString(",")
   }
 }
