@@ -6,7 +6,8 @@ missing=0
 need() { echo "dovetail: $1 is missing. Install it: $2" >&2; missing=1; }
 
 jdk="apt-get install openjdk-17-jdk-headless, or brew install openjdk@17"
-version=$(java -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -n 1)
+# Java 8 calls itself 1.8
+version=$(java -version 2>&1 | sed -n 's/.*version "\(1\.\)\{0,1\}\([0-9]*\).*/\2/p' | head -n 1)
 if [ -z "$version" ]; then need "a JDK 17" "$jdk"
 elif [ "$version" -lt 17 ]; then need "a JDK 17 (this is $version)" "$jdk"
 elif ! command -v javac >/dev/null; then need "a JDK 17 (this is a JRE without javac)" "$jdk"

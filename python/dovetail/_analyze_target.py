@@ -192,7 +192,7 @@ def _named(spark: SparkSession, target: str) -> Table | Database:
     except AnalyzeError as no_table:
         try:
             return database(spark, parts)
-        except TargetNotFoundError:
+        except AnalyzeError:
             if len(parts) == 2 and parts[0].lower() in FILE_FORMATS and isinstance(no_table, TargetNotFoundError):
                 return _files(spark, parts, target)
             raise no_table from no_table.__cause__
@@ -241,13 +241,17 @@ def database(spark: SparkSession, parts: tuple[str, ...]) -> Database:
 
     Raises:
         TargetNotFoundError: No database has this name.
+        AnalyzeError: Spark could not list its tables for another reason.
     """
     try:
         tables = _tables(spark, parts)
     except Exception as error:
         if not _spark_errors.is_spark_error(error):
             raise
-        raise TargetNotFoundError(_not_found(spark, parts)) from error
+        if _spark_errors.is_no_database(error):
+            raise TargetNotFoundError(_not_found(spark, parts)) from error
+        why = _spark_errors.reason(error)
+        raise AnalyzeError(f"Spark could not list the tables of {'.'.join(parts)}: {why}") from error
     try:
         shown = _sql.rows(spark, f"SHOW VIEWS IN {quote_name(parts)}")
         # Spark also shows the temporary views of the session, which are in no database

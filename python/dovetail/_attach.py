@@ -31,7 +31,7 @@ HERE = (
 )
 NEW_SESSION = (
     f"statements (DOVETAIL ANALYZE, DOVETAIL PIN, ...), and with them {_sql.NEED_STATEMENTS}",
-    "the hint DOVETAIL_ORDER",
+    "the hint DOVETAIL_ORDER, and hints of DataFrames (df.hint)",
     "other orders of joins at run time (spark.dovetail.adaptive.reorder)",
 )
 

@@ -84,6 +84,11 @@ def is_not_found(error: BaseException) -> bool:
     return is_no_path(error) or (is_spark_error(error) and condition(error).startswith(_NO_TABLE))
 
 
+def is_no_database(error: BaseException) -> bool:
+    """Whether Spark says that there is no such database or catalog."""
+    return is_spark_error(error) and condition(error).startswith(_NO_TABLE)
+
+
 def is_no_path(error: BaseException) -> bool:
     """Whether Spark says that a path does not exist."""
     return is_spark_error(error) and condition(error) == "PATH_NOT_FOUND"

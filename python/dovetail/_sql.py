@@ -48,8 +48,8 @@ _UNKNOWN_FUNCTION = ("UNRESOLVABLE_TABLE_VALUED_FUNCTION", "UNRESOLVED_ROUTINE")
 _NOT_ENABLED = (
     "Dovetail is not on in this Spark session. Start the session with "
     "dovetail.enable(SparkSession.builder).getOrCreate(), or bring Dovetail to this one: dovetail.attach(spark). Under "
-    "spark-submit, pass the options that `dovetail submit-args` prints. If you did, the jar is for another Spark line "
-    "and has switched itself off: `dovetail doctor` checks the installation."
+    "spark-submit, pass the options that `dovetail submit-args` prints. If you did, the driver has no jar, or one for "
+    "another Spark line, or another value has replaced spark.sql.extensions: `dovetail doctor` checks the installation."
 )
 # How the operator of a Spark Connect server adds Dovetail; clients cannot.
 START_SERVER = (

@@ -91,7 +91,7 @@ def analyze(
         NotEnabledError: The session does not have Dovetail.
         TargetNotFoundError: No such table or database.
         ColumnNotFoundError: No such column, or Spark has no statistics for its type.
-        PartitionNotFoundError: No such partition or partition column.
+        PartitionNotFoundError: No such partition column; with mode="spark" also no such partition.
         NotAnalyzableError: This kind of target or this combination of arguments cannot be analyzed.
         AnalyzeIncompleteError: Some tables of a database failed; the statistics of the others are in its `done`.
         AnalyzeError: Spark failed for another reason, which is the cause of this error.

@@ -42,11 +42,12 @@ class InitScript:
     def steps(self) -> str:
         """The remaining steps, as text for users."""
         return (
-            f"1. Upload {self.jar} and the script, as {SCRIPT_NAME}, to {self.volume}\n"
+            f"1. Upload {self.jar.name} and the script, as {SCRIPT_NAME}, to {self.volume}\n"
+            f"   The jar is here: {self.jar}. With --output, both are in that directory.\n"
             f"2. Add {self.volume}/{SCRIPT_NAME} to the cluster's init scripts (Advanced, Init scripts).\n"
-            "   In standard access mode, an administrator adds the jar and the script to the metastore's allowlist.\n"
-            "   If the cluster's Spark configuration already sets extensions, append to that value after a comma:\n"
-            f"     {self.conf}\n"
+            "   In standard access mode, an administrator adds the script to the metastore's allowlist.\n"
+            f"   If the cluster's Spark configuration already sets {EXTENSIONS_KEY}, append to that value:\n"
+            f"     ,{EXTENSION}\n"
             "3. Restart the cluster and check it: dovetail.status(spark), or dovetail_version() in SQL"
         )
 
@@ -70,7 +71,7 @@ def databricks(volume: str = DEFAULT_VOLUME, spark_version: str | None = None) -
     """The init script of a Databricks cluster.
 
     Args:
-        volume: Directory of a Unity Catalog volume, or of the workspace.
+        volume: Directory of a Unity Catalog volume.
         spark_version: Spark version of the cluster's runtime; default: that of the installed pyspark.
 
     Raises:
@@ -79,8 +80,7 @@ def databricks(volume: str = DEFAULT_VOLUME, spark_version: str | None = None) -
     """
     if not re.fullmatch(r"(/[^/\x00-\x1f]+)+/?", volume) or ".." in volume.split("/"):
         raise StatementError(
-            f"volume '{volume}' is not a directory on a cluster. Give an absolute path such as {DEFAULT_VOLUME} or "
-            "/Workspace/Shared/dovetail."
+            f"volume '{volume}' is not a directory on a cluster. Give an absolute path such as {DEFAULT_VOLUME}."
         )
     jar = Path(jar_path(spark_version))
     template = resources.files("dovetail").joinpath("databricks_init.sh").read_text(encoding="utf-8")

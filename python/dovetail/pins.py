@@ -36,7 +36,8 @@ class Pin:
         order: The order, in the notation of explain.
         relations: The relations that it orders.
         created: Time of creation in UTC, in ISO 8601 format.
-        query: The query from which the pin was made; "a DataFrame" if it was one.
+        query: The query from which the pin was made; "a DataFrame" if it was one; empty if it reads a private column,
+            or if `spark.dovetail.store.values` is false.
         used: Number of queries that used the pin since the application started.
         place: The file that stores the pin, or "this application" if the store is not writable.
     """
@@ -71,7 +72,8 @@ def capture(spark: SparkSession, name: str, sql: DataFrame | str, order: str | N
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
-        StatementError: The query is neither text nor a DataFrame, or Dovetail orders no joins in it.
+        StatementError: The query is neither text nor a DataFrame, Dovetail orders no joins in it, or `order` is no
+            order of it.
 
     Warns:
         DovetailWarning: The store is not writable, so the pin applies only in this application. The warning names the
@@ -140,9 +142,13 @@ def load(spark: SparkSession, path: str | PathLike[str]) -> Listing[Pin]:
     Raises:
         NotEnabledError: The session does not have Dovetail.
         StatementError: The file cannot be read, is not such a file, or `path` is not a path.
+
+    Warns:
+        DovetailWarning: The store is not writable, so the pins apply only in this application.
     """
     _sql.require_dovetail(spark)
-    _sql.statement_rows(spark, f"DOVETAIL LOAD PINS {_sql.path_literal(spark, path)}")
+    done = _sql.statement_rows(spark, f"DOVETAIL LOAD PINS {_sql.path_literal(spark, path)}")
+    _warn_of_the_store([row[0] for row in done])
     return all(spark)
 
 

@@ -20,7 +20,7 @@ class Status:
         spark_line: Spark line of the jar, "4.1".
         spark_version: Version of the running Spark, "4.1.3".
         scala_version: Version of the running Scala, "2.13.17".
-        enabled: Value of `spark.dovetail.enabled`; if False, Spark plans every query alone.
+        enabled: Value of `spark.dovetail.enabled`; if False, Spark plans every query without Dovetail.
     """
 
     version: str

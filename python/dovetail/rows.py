@@ -13,6 +13,7 @@ larger query.
 from __future__ import annotations
 
 import operator
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ from dovetail import _sql
 from dovetail._display import Listing, number
 from dovetail._identifiers import parse_name, quote_name
 from dovetail._query import query_text
-from dovetail.errors import StatementError
+from dovetail.errors import DovetailWarning, StatementError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -121,9 +122,15 @@ def save(spark: SparkSession, path: str | PathLike[str]) -> None:
     Raises:
         NotEnabledError: The session does not have Dovetail.
         StatementError: The file cannot be written, or `path` is not a path.
+
+    Warns:
+        DovetailWarning: Row counts of DataFrames are not in the file, because a DataFrame has no SQL text.
     """
     _sql.require_dovetail(spark)
-    _sql.statement_rows(spark, f"DOVETAIL SAVE ROWS {_sql.path_literal(spark, path)}")
+    for done in _sql.statement_rows(spark, f"DOVETAIL SAVE ROWS {_sql.path_literal(spark, path)}"):
+        # only then, the message of the jar has a second part
+        if "not saved" in done[0]:
+            warnings.warn(done[0], DovetailWarning, stacklevel=2)
 
 
 def load(spark: SparkSession, path: str | PathLike[str]) -> Listing[KnownRows]:
@@ -148,7 +155,8 @@ def _target(
     spark: SparkSession, sql: DataFrame | str | None, table: str | None, call: str
 ) -> Iterator[tuple[SparkSession, str]]:
     if (sql is None) == (table is None):
-        raise StatementError("give either sql or table, not both or none.")
+        given = "neither" if sql is None else "both"
+        raise StatementError(f"rows.{call} takes either sql or table, and got {given}.")
     if sql is not None:
         with query_text(sql, spark, call) as (session, text):
             yield session, text

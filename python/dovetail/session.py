@@ -208,8 +208,8 @@ def _running(can_attach: bool) -> str:
     return (
         "a Spark session without Dovetail already runs in this process, and Spark reads jars and extensions only at "
         "its start. In a script, call enable() before the first getOrCreate(). In a notebook, restart the kernel and "
-        f"call enable() in the first cell.{attach} If the platform starts the session for you (Databricks, a shared "
-        f"cluster), change its configuration: {_SUBMIT_ADVICE}."
+        f"call enable() in the first cell.{attach} If the platform starts the session for you, change its "
+        f"configuration: {_SUBMIT_ADVICE}. On Databricks: dovetail init-script --platform databricks."
     )
 
 

@@ -63,11 +63,16 @@ STATEMENTS = [
         "expected a whole number. Allowed: DOVETAIL SET ROWS <number> FOR TABLE <table>; ",
     ),
     ("DOVETAIL SET ROWS 1 FOR DROP TABLE t", "DOVETAIL SET ROWS takes a query (SELECT …), not a command: DROP TABLE t"),
+    ("DOVETAIL SET ROWS 1000000 FOR TABLE two_tables", "DOVETAIL SET ROWS: two_tables is a view that is not just one"),
+    ("DOVETAIL FORGET ROWS FOR TABLE two_tables", "DOVETAIL FORGET ROWS: two_tables is a view that is not just one"),
+    ("DOVETAIL ANALYZE TABLE star.item PARTITION (x = 1)", "star.item is not partitioned. Leave out the partition."),
     ("DOVETAIL UNPIN", "expected the name of a pin. Allowed: DOVETAIL UNPIN <name>."),
     ("DOVETAIL UNPIN nope", "there is no pin 'nope'. Pins: "),
-    ("DOVETAIL LOAD PINS '/no/such.json'", "/no/such.json cannot be read: File /no/such.json does not exist"),
-    ("DOVETAIL LOAD ROWS '/no/such.json'", "/no/such.json cannot be read: File /no/such.json does not exist"),
-    ("DOVETAIL SAVE PINS '/dev/null/x.json'", "/dev/null/x.json cannot be written: "),
+    ("DOVETAIL LOAD PINS '/no/such.json'", "'/no/such.json' cannot be read: File /no/such.json does not exist"),
+    ("DOVETAIL LOAD ROWS '/no/such.json'", "'/no/such.json' cannot be read: File /no/such.json does not exist"),
+    ("DOVETAIL SAVE PINS '/dev/null/x.json'", "'/dev/null/x.json' cannot be written: "),
+    ("DOVETAIL SAVE PINS ''", "'' cannot be written: "),
+    ("DOVETAIL LOAD ROWS ''", "'': "),
     ("SELECT * FROM dovetail_stats()", "dovetail_stats takes 1 argument, not 0. Usage: dovetail_stats(table)."),
     ("SELECT * FROM dovetail_version('x')", "dovetail_version takes 0 arguments, not 1. Usage: dovetail_version()."),
     ("SELECT * FROM dovetail_stats(1)", "must be constant strings, not 1. Usage: dovetail_stats(table)."),
@@ -81,6 +86,7 @@ STATEMENTS = [
 
 @pytest.mark.parametrize(("statement", "told"), STATEMENTS)
 def test_statements(spark: SparkSession, tables: str, statement: str, told: str) -> None:
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW two_tables AS SELECT count(*) AS n FROM star.item JOIN star.store")
     with pytest.raises(Exception) as caught:  # noqa: PT011 - of many classes; the text is what counts
         _sql.rows(spark, statement)
     assert told in str(caught.value)
