@@ -130,7 +130,8 @@ def test_command(tmp_path: Path) -> None:
     assert printed.code == 0
     assert printed.out == init_script.databricks("/Volumes/a/b/c", LINE.name).script
     assert "volume=/Volumes/a/b/c\n" in printed.out
-    assert "spark.sql.extensions dovetail.DovetailExtensions" in printed.err
+    assert "already sets spark.sql.extensions" in printed.err
+    assert ",dovetail.DovetailExtensions" in printed.err
     written = typed(*words, "--output", str(tmp_path / "out"))
     assert (written.code, written.out) == (0, "")
     names = sorted(file.name for file in (tmp_path / "out").iterdir())

@@ -44,7 +44,7 @@ final class RangeFilters(planner: Planner, statistics: PlanStatistics, allowance
     else {
       val found = PlanningTime.orNoneEarly(all(ready)).getOrElse {
         PlanningTime.cut(s"scans were not filtered by key ranges: ${TimeIsUp.reason}")
-        Vector.empty
+        Vector.empty[Range]
       }
       val used = found.take(allowance.ranges)
       allowance.takeRanges(used.size)

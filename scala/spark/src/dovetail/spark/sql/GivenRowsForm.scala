@@ -24,7 +24,7 @@ final class GivenRowsForm(session: SparkSession, asker: String) {
         case l: LeafNode =>
           table(l, of, rows).getOrElse(refuse(s"$name (${l.nodeName}) has no name or path to recognize it by"))
         case _ =>
-          refuse(s"$name is a view that is not just one table. Instead of the table, name a query: SELECT * FROM $name")
+          refuse(s"$name is a view that is not just one table. Write FOR SELECT * FROM $name instead of FOR TABLE")
       }
     case asked @ OfQuery(sql) =>
       val query = new PlannedQuery(session, sql, asker)
