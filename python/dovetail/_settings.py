@@ -1,7 +1,8 @@
 """The base of `Config`: one `Setting` per key, and the class that checks, writes and reads settings.
 
-config.py, generated from the registry inside the jar, adds the fields. A wrong value raises here, before Spark sees it;
-Spark itself would only log a warning and use the default.
+config.py, generated from the registry inside the jar, adds the fields. A value of a wrong type or out of its range
+raises here, before Spark sees it; Spark itself would only log a warning and use the default. Texts with a form of
+their own (cost constants, private columns, an order) are checked by the session.
 """
 
 from __future__ import annotations
