@@ -81,7 +81,7 @@ def condition(error: BaseException) -> str:
 
 def is_not_found(error: BaseException) -> bool:
     """Whether Spark says that there is no such table, view or path."""
-    return is_no_path(error) or (is_spark_error(error) and condition(error).startswith(_NO_TABLE))
+    return is_no_path(error) or is_no_database(error)
 
 
 def is_no_database(error: BaseException) -> bool:

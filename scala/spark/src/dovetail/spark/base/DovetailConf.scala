@@ -292,7 +292,8 @@ object DovetailConf {
     "Columns, separated by commas, named as in SQL: column, table.column or database.table.column, with " +
       "backticks where SQL needs them. Letter case does not matter. DOVETAIL ANALYZE stores counts of these " +
       "columns but no values. Dovetail reads no rows of these columns while it plans, fetches none of their values " +
-      "from a database's statistics, and does not show their bounds. In a table that is read by its path, a column is private if any entry has its name. DOVETAIL ANALYZE " +
+      "from a database's statistics, and does not show their bounds. In a table that is read by its path, a column " +
+      "is private if any entry has its name. DOVETAIL ANALYZE " +
       "reports names that no table has."
   )
 

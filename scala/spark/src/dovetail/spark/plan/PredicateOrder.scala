@@ -12,7 +12,8 @@ import org.apache.spark.sql.dovetail.predicates.{Conjuncts, EvaluationCost, Mova
  * first that a row does not satisfy. `comment RLIKE 'a.*b' AND day = 7` then matches the pattern only for the seventh.
  *
  * A conjunct moves only if it cannot fail ([[Movable]]) and costs far less than one before it. All others keep their
- * order, and what was written before them stays before them. So no expression sees a row that it does not see as written.
+ * order, and what was written before them stays before them. So no expression sees a row that it does not see as
+ * written.
  */
 object PredicateOrder extends Rule[LogicalPlan] {
 

@@ -93,10 +93,6 @@ final class RangeFilters(planner: Planner, statistics: PlanStatistics, allowance
       keyOf(ready, r, c).flatMap(key => table(ready.leaves(r)).filter(_.outputSet.contains(key)).map(Scan(_, key)))
         .filter(scan => isPushed(scan.key.dataType, scan.table.conf) && arrives(scan))
 
-  /** The column of an input that has the keys of a class: the one whose keys its sample has. */
-  private def keyOf(ready: PreparedGroup, r: Int, c: Int): Option[Attribute] =
-    ready.keys(c).find(_.relation == r).map(_.expression).collect { case key: Attribute => key }
-
   /** Whether the ends of a range reach the reader of files as they are, or nearly so. */
   private def arrives(scan: Scan): Boolean = scan.key.dataType match {
     case DateType      => isRecent(scan, FirstDay.toDouble, LastDay.toDouble)
@@ -161,9 +157,13 @@ object RangeFilters {
   def conditions(ready: PreparedGroup, ranges: Vector[Range]): Vector[(Int, Expression)] =
     ranges.map(r => r.range.reduced -> condition(ready, r))
 
+  /** The column of an input that has the keys of a class: the one whose keys its sample has. */
+  private def keyOf(ready: PreparedGroup, r: Int, c: Int): Option[Attribute] =
+    ready.keys(c).find(_.relation == r).map(_.expression).collect { case key: Attribute => key }
+
   private def condition(ready: PreparedGroup, r: Range): Expression = {
-    val key  = ready.keys(r.range.keys).find(_.relation == r.range.by.head).map(_.expression).toSeq
-    val keys = Project(key.collect { case a: Attribute => a }, ready.rebuild.keys(r.range.by, r.range.tested))
+    val key  = keyOf(ready, r.range.by.head, r.range.keys)
+    val keys = Project(key.toSeq, ready.rebuild.keys(r.range.by, r.range.tested))
     // one partition needs no exchange
     val whole = Repartition(1, shuffle = false, KeySource.prepared(keys))
     // Spark makes one subquery with a struct of two that read the same; a reader of files could not compare with that
@@ -201,11 +201,11 @@ object RangeFilters {
     case _               => false
   }
 
-  /** Days since 1970 of 1902-01-01 and 9999-12-31. Between them, Java's old classes of dates differ in time zones only. */
+  /** Days since 1970 of 1902-01-01 and 9999-12-31. Between them, Java's old classes shift dates by time zones only. */
   private val FirstDay = -24837
   private val LastDay  = 2932896
 
-  /** Days by which dates differ between two time zones, at most: these are up to 26 hours apart, so two; and one more. */
+  /** Days by which dates may differ between two time zones: these are up to 26 hours apart, so two; and one more. */
   private val Margin = 3
 
   private val DayMicros = 24L * 60 * 60 * 1000 * 1000

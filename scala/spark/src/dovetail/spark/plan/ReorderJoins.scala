@@ -20,8 +20,8 @@ import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
  *
  * It runs among the pre-CBO rules, once per query and once per subquery, all within one time budget ([[PlanningTime]]).
  * If no group changes, the rule returns the plan unchanged, apart from the scans of connectors and the partitions of
- * tables, which Spark finds next in any case. It does the same if anything goes wrong. The [[Trace]] and the session's [[QueryLog]] record what
- * happened.
+ * tables, which Spark finds next in any case. It does the same if anything goes wrong. The [[Trace]] and the session's
+ * [[QueryLog]] record what happened.
  */
 class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 

@@ -29,14 +29,14 @@ private[plan] object RuleScope {
 
   /**
    * Whether the plan has at least two joins, or one that Spark will not broadcast by itself, or one with a grouping
-   * below it, or one over a connector, or one with a large table of which row groups may be skipped. Subqueries are optimized as separate plans.
+   * below it, or one over a connector, or one with a large table of which row groups may be skipped. Subqueries are
+   * optimized as separate plans.
    */
   private def open(plan: LogicalPlan): Boolean = plan.collect { case j: Join => j } match {
     case Seq(j) =>
-      j.containsPattern(AGGREGATE) || readsConnector(j) || !j.children.exists(SparkBroadcast(
-        _,
-        plan.conf.autoBroadcastJoinThreshold
-      )) ||
+      // in this order: a connector must not be asked for its size here
+      j.containsPattern(AGGREGATE) || readsConnector(j) ||
+      !j.children.exists(SparkBroadcast(_, plan.conf.autoBroadcastJoinThreshold)) ||
       DovetailConf.EarlyGroupingAlways.get(plan.conf) || DovetailConf.ReducersAlways.get(plan.conf) ||
       RangeFilters.mayPay(plan, plan.conf)
     case joins => joins.nonEmpty

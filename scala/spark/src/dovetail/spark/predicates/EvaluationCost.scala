@@ -4,8 +4,9 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
 /**
- * For [[org.apache.spark.sql.dovetail.plan.PredicateOrder]]: nanoseconds that an expression takes on one row, as an order of magnitude: a comparison of numbers is far cheaper
- * than a function of a text, and that is far cheaper than a pattern or a function of the user.
+ * Nanoseconds that an expression takes on one row, for the order of conditions in a filter. They are orders of
+ * magnitude: a comparison of numbers is far cheaper than a function of a text, and that is far cheaper than a pattern or
+ * a function of the user.
  *
  * A CASE, an IF and a chain of ORs count with all of their branches. An expression that is not listed counts as
  * expensive: functions of users, regular expressions, and everything that formats or parses.
