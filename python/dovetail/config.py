@@ -75,6 +75,8 @@ class Config(ConfigBase):
             merges the groups. Applies only to count, sum, min, max and avg of types whose sums do not depend on the
             order of additions.
         grouping_always: For tests: whether rows are grouped below joins wherever this is legal, regardless of the cost.
+        grouping_exchanges: Whether the search for a join order counts the exchange of the grouping or the window that
+            reads the joined rows. Rows that the joins have partitioned by some of its columns need no exchange for it.
         reorder_order: A join order for groups with exactly these relations, in the notation of explain: ((a b) c). It
             is taken regardless of its cost, unless outer or semi joins forbid it. For one query, use the SQL hint /*+
             DOVETAIL_ORDER('((a b) c)') */.
@@ -152,6 +154,7 @@ class Config(ConfigBase):
     filters_order: bool = True
     grouping_early: bool = True
     grouping_always: bool = False
+    grouping_exchanges: bool = True
     reorder_order: str = ""
     broadcast_enabled: bool = True
     adaptive_shuffled_hash: bool = True
@@ -191,6 +194,7 @@ class Config(ConfigBase):
         Setting("filters_order", "spark.dovetail.filters.order", "bool", True),
         Setting("grouping_early", "spark.dovetail.grouping.early", "bool", True),
         Setting("grouping_always", "spark.dovetail.grouping.always", "bool", False),
+        Setting("grouping_exchanges", "spark.dovetail.grouping.exchanges", "bool", True),
         Setting("reorder_order", "spark.dovetail.reorder.order", "str", ""),
         Setting("broadcast_enabled", "spark.dovetail.broadcast.enabled", "bool", True),
         Setting("adaptive_shuffled_hash", "spark.dovetail.adaptive.shuffledHash", "bool", True),

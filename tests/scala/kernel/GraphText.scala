@@ -3,7 +3,7 @@ package dovetail.kernel
 import scala.collection.mutable
 
 import dovetail.kernel.enumerate.Shape
-import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, JoinPredicate, Member, Relation}
+import dovetail.kernel.graph.{Clustering, EquivalenceClass, JoinGraph, JoinPredicate, Member, Relation}
 import dovetail.kernel.profile.{
   Assumptions,
   ColumnProfile,
@@ -30,6 +30,7 @@ import dovetail.kernel.profile.{
  *   A.x:100=B.y:50=C.x        an equality; `:100` is short for ndv. A column in two equalities makes them one class.
  *   A~B~C 0.1                 a predicate over A, B and C that keeps a tenth of the combinations
  *   A+B=C 0.01                an equality between expressions over {A, B} and {C}: a hyperedge
+ *   above A.x,B.y 10 nanos=5  a grouping by these columns that makes 10 groups; the exchange of a group takes 5 ns
  * }}}
  */
 object GraphText {
@@ -41,6 +42,7 @@ object GraphText {
   private val HashedBy   = s"$Name hashed ([\\w,]+)".r
   private val ColumnIs   = s"$Name\\.(\\w+) (.*=.*)".r
   private val MemberIs   = s"$Name\\.(\\w+)(?::$Number)?".r
+  private val GroupedBy  = s"above (\\S+) $Number nanos=$Number".r
   private val Predicate  = s"([A-Z\\d]+(?:~[A-Z\\d]+)+) $Number".r
   private val Hyperedge  = s"([A-Z\\d]+(?:\\+[A-Z\\d]+)*)=([A-Z\\d]+(?:\\+[A-Z\\d]+)*) $Number".r
 
@@ -68,6 +70,7 @@ object GraphText {
     private val keys       = mutable.Map.empty[String, Set[Set[Long]]].withDefaultValue(Set.empty)
     private val files      = mutable.Map.empty[String, Set[Long]].withDefaultValue(Set.empty)
     private val hashed     = mutable.Map.empty[String, Set[Long]].withDefaultValue(Set.empty)
+    private var above      = Option.empty[Clustering]
     private val columns    = mutable.LinkedHashMap.empty[(String, String), Map[String, Double]]
     private val equalities = mutable.ArrayBuffer.empty[Vector[(String, String)]]
     private val predicates =
@@ -77,10 +80,13 @@ object GraphText {
       case RelationIs(name, rows, base, rest) =>
         val facts = Map("rows" -> rows.toDouble) ++ Option(base).map("base" -> _.toDouble) ++ numbers(rest)
         relations += ((name, facts, rest.split(" ").contains("broadcast")))
-      case KeyIs(name, cs)           => keys(name) += cs.split(",").map(c => id(name, c)).toSet
-      case FilesAre(name, cs)        => files(name) ++= cs.split(",").map(id(name, _))
-      case HashedBy(name, cs)        => hashed(name) ++= cs.split(",").map(id(name, _))
-      case ColumnIs(name, c, facts)  => add(name, c, numbers(facts))
+      case KeyIs(name, cs)          => keys(name) += cs.split(",").map(c => id(name, c)).toSet
+      case FilesAre(name, cs)       => files(name) ++= cs.split(",").map(id(name, _))
+      case HashedBy(name, cs)       => hashed(name) ++= cs.split(",").map(id(name, _))
+      case ColumnIs(name, c, facts) => add(name, c, numbers(facts))
+      case GroupedBy(cs, n, nanos)  =>
+        val ids = cs.split(",").map(_.split("\\.")).map(c => id(c(0), c(1)))
+        above = Some(Clustering(ids.toSet, n.toDouble, 1.0, nanos.toDouble))
       case Predicate(names, s)       => predicates += ((names.split("~").toVector, None, s.toDouble))
       case Hyperedge(left, right, s) =>
         val (l, r) = (left.split("\\+").toVector, right.split("\\+").toVector)
@@ -142,7 +148,8 @@ object GraphText {
       predicates.toVector.zipWithIndex.map { case ((names, sides, s), i) =>
         def indexes(ns: Vector[String]) = ns.map(index).sorted
         JoinPredicate(i, indexes(names), s, sides.map { case (l, r) => (indexes(l), indexes(r)) }, names.mkString("~"))
-      }
+      },
+      above = above
     )
   }
 }

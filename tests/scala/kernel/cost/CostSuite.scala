@@ -2,6 +2,7 @@ package dovetail.kernel.cost
 
 import scala.util.Random
 
+import org.scalactic.Tolerance._
 import org.scalatest.funsuite.AnyFunSuite
 import dovetail.kernel.cost.JoinMethod._
 import dovetail.kernel.enumerate.{Budget, Dphyp, JoinTree, PlanTable, Search, Sizer}
@@ -65,6 +66,23 @@ class CostSuite extends AnyFunSuite {
     val ofJoin                   = 1000.0 * 500 / 100
     assert(merged.own.exchange === exchange(400, 30))
     assert(merged.own.sort === sort(400) + (ofJoin + 400) * k.merge, "sorted by the first join")
+  }
+
+  test("a grouping above: its exchange is a part of the last join, unless that has partitioned the rows by its keys") {
+    val three                    = "A 1000 bytes=20; B 500 bytes=30; C 400 bytes=30; A.x:100=B.x:100; A.y:10=C.y:10"
+    def exchanges(above: String) = priced(three + above, "((A B) C)", noSwap).joins.map(_.own.exchange)
+    val (plain, rows)            = (exchanges(""), 1000.0 * 500 / 100 * 400 / 10)
+    assert(exchanges("; above A.x 1e12 nanos=7").last - plain.last === 7 * rows +- 1.0)
+    assert(exchanges("; above A.x,B.x 25 nanos=7").last - plain.last === 7 * 25.0 +- 1e-3)
+    assert(exchanges("; above A.x 25 nanos=7").head == plain.head, "only the last join")
+    assert(exchanges("; above A.y 25 nanos=7") === plain, "partitioned by y")
+    assert(exchanges("; above A.x,C.y 25 nanos=7") === plain, "by some of the columns")
+    assert(exchanges("; above A.z 25 nanos=7") === plain, "no plan can save it")
+    val composite           = "A 1000; B 500; C 400; A.x:100=B.x:100; A.z:9=B.z:9; A.y:10=C.y:10"
+    def last(above: String) = priced(composite + above, "((A C) B)", noSwap).joins.last.own.exchange
+    assert(last("; above A.x 25 nanos=7") === last(""), "x is only a part of the join key")
+    assert(last("; above A.x,B.z 25 nanos=7") === last(""))
+    assert(last("; above A.x,A.y 25 nanos=7") > last(""), "a plan with the other join last can save it")
   }
 
   test("a hash join leaves its rows partitioned but not sorted, so a sort-merge join above sorts them") {

@@ -285,8 +285,23 @@ final class PlanOracle(
             )
         if (flagged(a) || flagged(b)) broadcasts else broadcasts :+ shuffled
       }
-    }.map(_.cost).min
+    }.map(p => p.cost + exchangedAbove(p)).min
   }
+
+  /**
+   * Cost of the exchange for the grouping above, which a plan does not need if it is partitioned by its columns. Not
+   * counted if no two relations are joined by these columns alone. For inner joins.
+   */
+  private def exchangedAbove(plan: Plan): Double = graph.above.fold(0.0) { a =>
+    val keys = graph.keys.flatMap(_.members).filter(_.columns.exists(a.columns.contains)).map(column).toSet
+    def within(key: Set[Int]) = key.nonEmpty && key.subsetOf(keys)
+    val all                   = graph.relations.indices.toVector
+    val saved                 = all.exists(x => all.exists(y => x < y && within(shared(x, y))))
+    if (!saved || within(plan.partitioning)) 0.0 else a.exchange(rows(full))
+  }
+
+  private def shared(a: Int, b: Int) =
+    graph.classes.filter(c => c.relations.contains(a) && c.relations.contains(b)).map(_.index).toSet
 }
 
 object PlanOracle {

@@ -118,6 +118,35 @@ class SearchSuite extends AnyFunSuite {
       }
     }
 
+  test("physical, with a grouping above by some join keys: the cheapest of all, including the grouping's exchange") {
+    val partitioned = for (seed <- 1 to 60; text <- Seq(random(seed, 6), shared(seed, 6))) yield {
+      val r     = new Random(seed)
+      val keys  = "[A-Z]\\.c\\d+".r.findAllIn(text).toVector.distinct
+      val graph = GraphText(s"$text; above ${r.shuffle(keys).take(1 + r.nextInt(2)).mkString(",")} 1e9 nanos=500")
+      val found = search(graph, new PhysicalCosts(constants, noSwap)).best.cost.total
+      val least = PlanOracle.sizedByModel(graph).cheapestPhysical(constants, noSwap)
+      assert(math.abs(found - least) <= 1e-9 * least, s"seed $seed: $text")
+      val alone = graph.copy(above = None)
+      found < search(alone, new PhysicalCosts(constants, noSwap)).best.cost.total + graph.above.get.exchange(
+        new dovetail.kernel.size.CardinalityModel(graph).estimate(graph.relations.indices.toArray).value
+      ) * (1 - 1e-9)
+    }
+    assert(partitioned.count(identity) > 20, "plans that save the exchange")
+  }
+
+  test("a grouping above decides which of two joins comes last, unless its exchange is small") {
+    val graph               = "A 1e6; B 9e5; C 9.1e5; A.x:1e6=B.x:9e5; A.y:1e6=C.y:9.1e5"
+    def last(above: String) = search(GraphText(s"$graph$above"), new PhysicalCosts(constants, noSwap)).best.shape
+    def tree(text: String)  = GraphText.shape(text, GraphText(graph))
+    def isLast(above: String, text: String) = assert(last(above).sameJoins(tree(text)), above)
+    isLast("", "((A B) C)")
+    isLast("; above A.x 1e6 nanos=500", "((A C) B)")
+    isLast("; above B.x 1e6 nanos=500", "((A C) B)")
+    isLast("; above A.y 1e6 nanos=500", "((A B) C)")
+    isLast("; above A.x 10 nanos=500", "((A B) C)")
+    isLast("; above A.z 1e6 nanos=500", "((A B) C)")
+  }
+
   test(
     "physical, with joins that turn into broadcasts while they run: the cheapest but for a hair, where it was better " +
       "to give a partitioning up"

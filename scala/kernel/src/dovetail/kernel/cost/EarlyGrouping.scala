@@ -1,5 +1,7 @@
 package dovetail.kernel.cost
 
+import dovetail.kernel.graph.Clustering
+
 /**
  * Work of a grouping that is done in part below joins (Yan and Larson, "Eager aggregation and lazy aggregation", VLDB
  * 1995), and of the operators between it and the final grouping. In the constants of the physical model.
@@ -34,15 +36,8 @@ final case class EarlyGrouping(
   /** The saving as a share of the work above. */
   def gain(constants: CostConstants): Double = saving(constants) / math.max(above, Double.MinPositiveValue)
 
-  /**
-   * Groups that reach the exchange. Each task groups its own rows first. It meets a group about as often as if the rows
-   * were distributed at random.
-   */
-  def exchanged: Double = {
-    val tasks   = math.max(parts, 1.0)
-    val perTask = groups * -math.expm1(-rows / tasks / math.max(groups, 1.0))
-    math.min(rows, tasks * perTask)
-  }
+  /** Groups that reach the exchange. Each task groups its own rows first. */
+  def exchanged: Double = Clustering.exchanged(rows, groups, parts)
 }
 
 object EarlyGrouping {

@@ -274,7 +274,8 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
     val (l, r)        = (out.leftAlternative(i), out.rightAlternative(i))
     val shuffle       = new Shuffle(left, l, right, r, out, leftKey, rightKey, dropped)
     val output        = outputOf(out) + dropped
-    out.method(i) match {
+    val above         = Cost(exchange = out.above.cost(out.partitioning(i)))
+    above + (out.method(i) match {
       case BroadcastRight => Cost(hash = probe(left), broadcast = shared(right), output = output, scan = -saved)
       case BroadcastLeft  => Cost(hash = probe(right), broadcast = shared(left), output = output, scan = -saved)
       case NestedLoop     =>
@@ -286,7 +287,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
       case _            =>
         val sort = shuffle.sorts + shuffle.mergeOfLeft + shuffle.mergeOfRight
         Cost(exchange = shuffle.exchanges, sort = sort, output = shuffle.output)
-    }
+    })
   }
 
   private def exchange(p: SubPlan): Double  = constants.exchange(p.rows, p.bytes)

@@ -23,6 +23,7 @@ package dovetail.kernel.cost
  * @param copies    number of times that the query has this same input; a broadcast of it is made once
  * @param selective whether a predicate restricts one of its relations; only set if this decides what is pruned
  * @param residual  share of the pairs that its predicates keep, apart from the equalities by which joins hash or sort
+ * @param above     exchange above the set, which only the set of all relations has; part of the cost of its plans
  */
 class SubPlan(
     val relation: Int,
@@ -35,7 +36,8 @@ class SubPlan(
     val pruning: ScanPruning = ScanPruning.none,
     val selective: Boolean = false,
     val copies: Int = 1,
-    val residual: Double = 1.0
+    val residual: Double = 1.0,
+    val above: ExchangeAbove = ExchangeAbove.Nothing
 ) {
   import SubPlan.{Alternative, Alternatives, Unpartitioned}
 
@@ -55,7 +57,8 @@ class SubPlan(
       of.pruning,
       of.selective,
       of.copies,
-      of.residual
+      of.residual,
+      of.above
     )
 
   /** The same set, without its plans. */
@@ -108,7 +111,7 @@ class SubPlan(
    * which multiply rows more often, the worst of 5000 graphs lost 7 %.
    */
   def offer(
-      cost: Double,
+      joined: Double,
       partitioning: Long,
       method: JoinMethod,
       left: SubPlan,
@@ -117,6 +120,7 @@ class SubPlan(
       rightAlt: Int,
       repartition: Double
   ): Unit = {
+    val cost = joined + above.cost(partitioning)
     // a join with a copy of the other side returns the rows of a partition in their order
     val sorted = partitioning != Unpartitioned && (method match {
       case JoinMethod.SortMerge      => true

@@ -1,7 +1,7 @@
 package dovetail.kernel.enumerate
 
-import dovetail.kernel.cost.{KeySkew, ScanPruning, SubPlan}
-import dovetail.kernel.graph.{JoinGraph, JoinKind, Member}
+import dovetail.kernel.cost.{ExchangeAbove, KeySkew, ScanPruning, SubPlan}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, Member, Operator}
 
 /**
  * The join keys of a graph as bits of partitioning masks, and the facts that they give about a set of relations beyond
@@ -71,6 +71,29 @@ final class KeyFacts(graph: JoinGraph) {
 
   /** Partitioning that a relation has before any join: by its hash columns, if each is one join key. */
   def partitioningOf(r: Int): Long = partitionings(r)
+
+  /** The exchange of so many rows for the operator above all joins, if join keys are among its columns. */
+  def above(rows: Double): ExchangeAbove =
+    if (clustered == 0L) ExchangeAbove.Nothing
+    else ExchangeAbove(clustered, graph.above.fold(0.0)(_.exchange(rows)))
+
+  // keys that have a clustering column as their only column; none if all joins have other keys besides
+  private lazy val clustered: Long = {
+    val columns = graph.above.fold(Set.empty[Long])(_.columns)
+    val mask    = if (columns.isEmpty) 0L
+    else keys.iterator.flatten.collect { case (bit, m) if m.columns.size == 1 && m.columns.subsetOf(columns) => bit }
+      .foldLeft(0L)(_ | _)
+    if (mask != 0L && partitions(mask)) mask else 0L
+  }
+
+  /** Whether some join or input partitions its rows by these keys and no others. */
+  private def partitions(mask: Long): Boolean = {
+    def within(key: Long) = key != 0L && (key & ~mask) == 0L
+    val classes           = graph.classesOf.map(_.foldLeft(0L)((m, c) => m | SubPlan.classBit(c)))
+    def between(a: Int)   = (0 until a).exists(b => within(classes(a) & classes(b)))
+    def by(o: Operator)   = within(o.equalities.foldLeft(0L)((m, e) => m | bit(e._1)))
+    partitionings.exists(within) || graph.relations.indices.exists(between) || graph.operators.exists(by)
+  }
 
   /** A key that is a partition column of a relation. */
   final private class Scan(val relation: Int, val bit: Long, val bytes: Double, val partitions: Double)

@@ -2,7 +2,7 @@ package dovetail.kernel.enumerate
 
 import scala.collection.immutable.BitSet
 
-import dovetail.kernel.cost.{BroadcastMemory, CostModel, OperatorJoin, SubPlan}
+import dovetail.kernel.cost.{BroadcastMemory, CostModel, ExchangeAbove, OperatorJoin, SubPlan}
 import dovetail.kernel.graph.{JoinGraph, JoinKind, RelSet, Step, WideSet, Words}
 import dovetail.kernel.profile.{Assumptions, Estimate, Width}
 import dovetail.kernel.size.CardinalityModel
@@ -121,7 +121,8 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
       skew = keys.skewOf(buffer, n),
       pruning = keys.pruningOf(buffer, n),
       selective = keys.selective(buffer, n),
-      residual = residuals.shareOf(buffer, n)
+      residual = residuals.shareOf(buffer, n),
+      above = if (n == graph.size) keys.above(rows) else ExchangeAbove.Nothing
     )
   }
 

@@ -127,13 +127,16 @@ final case class JoinPredicate(
  * or more relations that is not an equality connects nothing: the join that adds its last relation applies it.
  *
  * @param sizes known rows of joins of two or more relations, better than any estimate
+ * @param above operator that reads the joined rows, if it needs them clustered; each of its columns occurs in join keys
+ *              only as it is
  */
 final case class JoinGraph(
     relations: Vector[Relation],
     classes: Vector[EquivalenceClass],
     predicates: Vector[JoinPredicate],
     operators: Vector[Operator] = Vector.empty,
-    sizes: Map[Set[Int], KnownSize] = Map.empty
+    sizes: Map[Set[Int], KnownSize] = Map.empty,
+    above: Option[Clustering] = None
 ) {
   require(
     sizes.keys.forall(set => set.size > 1 && set.forall(relations.indices.contains)),

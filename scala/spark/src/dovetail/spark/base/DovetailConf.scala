@@ -174,6 +174,13 @@ object DovetailConf {
     "For tests: whether rows are grouped below joins wherever this is legal, regardless of the cost."
   )
 
+  val GroupingExchanges: Setting[Boolean] = boolean(
+    "spark.dovetail.grouping.exchanges",
+    true,
+    "Whether the search for a join order counts the exchange of the grouping or the window that reads the joined " +
+      "rows. Rows that the joins have partitioned by some of its columns need no exchange for it."
+  )
+
   val BroadcastEnabled: Setting[Boolean] = boolean(
     "spark.dovetail.broadcast.enabled",
     true,
@@ -336,6 +343,7 @@ object DovetailConf {
     FiltersOrder,
     EarlyGrouping,
     EarlyGroupingAlways,
+    GroupingExchanges,
     Order,
     BroadcastEnabled,
     AdaptiveHash,

@@ -28,6 +28,7 @@ final class GroupGraph(
     predicates: JoinPredicates,
     statistics: PlanStatistics,
     repeated: RepeatedInputs,
+    above: ClusteringAbove,
     planner: Planner
 ) {
   private val conditions: Vector[Vector[OperatorConjunct]] = OperatorConjunct.of(group, predicates)
@@ -71,7 +72,8 @@ final class GroupGraph(
       relations,
       predicates.equivalenceClasses(profiles, text),
       predicates.joinPredicates(text, selectivity, partnerless),
-      group.operators.zipWithIndex.map { case (o, i) => operator(o, i) }
+      group.operators.zipWithIndex.map { case (o, i) => operator(o, i) },
+      above = above(group.top, a => keys.exists(_.expression.semanticEquals(a)) && !computesFrom(AttributeSet(a)))
     )
   }
 
@@ -92,14 +94,18 @@ final class GroupGraph(
    * execution would rather broadcast the leaf.
    */
   private def hashedBy(leaf: Int): Set[Long] = {
-    val columns  = AttributeSet(HashedLeaf(leaves(leaf)))
-    def keys     = members.flatten ++ conditions.flatten.flatMap(_.key).flatMap { case (l, r) => Vector(l, r) }
-    def computed = keys.exists(m =>
-      m.relation == leaf && !m.expression.isInstanceOf[Attribute] && m.expression.references.exists(columns.contains)
-    )
-    def small = profiles(leaf).bytes(leaves(leaf).output.map(_.exprId.id)) <= planner.facts.broadcastBytes
-    if (columns.isEmpty || computed || small) Set.empty else columns.map(_.exprId.id).toSet
+    val columns = AttributeSet(HashedLeaf(leaves(leaf)))
+    def small   = profiles(leaf).bytes(leaves(leaf).output.map(_.exprId.id)) <= planner.facts.broadcastBytes
+    if (columns.isEmpty || computesFrom(columns) || small) Set.empty else columns.map(_.exprId.id).toSet
   }
+
+  /** The join keys of the group. */
+  private lazy val keys: Vector[JoinPredicates.ClassMember] =
+    members.flatten ++ conditions.flatten.flatMap(_.key).flatMap { case (l, r) => Vector(l, r) }
+
+  /** Whether a join key is computed from one of these columns. */
+  private def computesFrom(columns: AttributeSet): Boolean =
+    keys.exists(m => !m.expression.isInstanceOf[Attribute] && m.expression.references.exists(columns.contains))
 
   /**
    * A leaf's profile, with the NDVs of composite keys from its sample. A composite key is the columns of two or more

@@ -54,7 +54,8 @@ final class GroupPreparation(
     statistics: PlanStatistics,
     steering: Steering,
     runs: KnownRuns,
-    repeated: RepeatedInputs
+    repeated: RepeatedInputs,
+    above: ClusteringAbove
 ) {
   // as they are now: the keys of the history may be computed later
   private lazy val settings = HistoryForms.Settings(SQLConf.get)
@@ -80,7 +81,7 @@ final class GroupPreparation(
       predicates: JoinPredicates,
       reduced: Set[Int]
   ): PreparedGroup = {
-    val graph   = new GroupGraph(group, leaves, predicates, statistics, repeated, planner).graph
+    val graph   = new GroupGraph(group, leaves, predicates, statistics, repeated, above, planner).graph
     val now     = settings
     val sources = graph.relations.map(_.profile.rows.source)
     val forms   = new LazyValue(() =>

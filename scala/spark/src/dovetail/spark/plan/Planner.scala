@@ -144,6 +144,9 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** Whether rows are grouped early, below joins, if the costs favor it. */
   def groupsEarly: Boolean = (DovetailConf.EarlyGrouping.get(conf) && costs.isInstanceOf[PhysicalCosts]) || groupsAlways
 
+  /** Whether the search counts the exchange of the grouping or the window above the joins. */
+  def countsGroupings: Boolean = DovetailConf.GroupingExchanges.get(conf) && costs.isInstanceOf[PhysicalCosts]
+
   /** For tests: whether rows are grouped early whatever the costs are. */
   def groupsAlways: Boolean = DovetailConf.EarlyGroupingAlways.get(conf)
 
