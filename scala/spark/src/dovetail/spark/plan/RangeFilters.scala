@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Max, Min}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.base.{DovetailConf, KeyRangeFilter}
-import org.apache.spark.sql.dovetail.deadline.{ListedFiles, PlanningTime, TimeIsUp}
+import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
@@ -24,8 +24,8 @@ import org.apache.spark.sql.types._
  * outside of the range, which it cannot do for a Bloom filter or a join.
  *
  * Dates and timestamps reach the reader of files in Java's old classes, which shift dates by a day or two if driver and
- * executors have different time zones, and dates before 1901 by some days. So these keys are used only if all values of
- * the filtered column are later, and dates with a margin.
+ * executors have different time zones, and dates before 1901 by some days. So the filter drops no values of the filtered
+ * column before 1902 or after 9999, and the ends of dates have a margin.
  *
  * The rows that the filter drops have no partner, so no order of joins and no estimate changes. [[KeyRanges]] finds the
  * ranges; the footers of the files tell which row groups they meet. The rules of [[ReducerFilters]] apply: which inputs
@@ -91,17 +91,7 @@ final class RangeFilters(planner: Planner, statistics: PlanStatistics, allowance
     if (!isLarge(ready, r)) None
     else
       keyOf(ready, r, c).flatMap(key => table(ready.leaves(r)).filter(_.outputSet.contains(key)).map(Scan(_, key)))
-        .filter(scan => isPushed(scan.key.dataType, scan.table.conf) && arrives(scan))
-
-  /** Whether the ends of a range reach the reader of files as they are, or nearly so. */
-  private def arrives(scan: Scan): Boolean = scan.key.dataType match {
-    case DateType      => isRecent(scan, FirstDay.toDouble, LastDay.toDouble)
-    case TimestampType => isRecent(scan, FirstDay.toDouble * DayMicros, LastDay.toDouble * DayMicros)
-    case _             => true
-  }
-
-  private def isRecent(scan: Scan, first: Double, last: Double): Boolean =
-    files(scan.table).exists(f => ListedFiles.stay(f.location)) && statistics.within(scan.table, scan.key, first, last)
+        .filter(scan => isPushed(scan.key.dataType, scan.table.conf))
 
   private def table(plan: LogicalPlan): Option[LogicalRelation] = plan match {
     case Project(_, child)  => table(child)
@@ -168,10 +158,27 @@ object RangeFilters {
     val whole = Repartition(1, shuffle = false, KeySource.prepared(keys))
     // Spark makes one subquery with a struct of two that read the same; a reader of files could not compare with that
     val other = Repartition(1, shuffle = false, Repartition(1, shuffle = false, whole.child))
-    And(
-      GreaterThanOrEqual(r.key, end(whole, KeyRangeFilter.Smallest)(Min(_), smallest)),
-      LessThanOrEqual(r.key, end(other, KeyRangeFilter.Largest)(Max(_), largest))
+    orFarAway(
+      r.key,
+      And(
+        GreaterThanOrEqual(r.key, end(whole, KeyRangeFilter.Smallest)(Min(_), smallest)),
+        LessThanOrEqual(r.key, end(other, KeyRangeFilter.Largest)(Max(_), largest))
+      )
     )
+  }
+
+  /**
+   * The condition, or a key that Java's old classes do not convert faithfully. Files may be written after planning, so
+   * their footers do not tell that there are no such keys.
+   */
+  private def orFarAway(key: Attribute, condition: Expression): Expression = {
+    def far(early: Literal, late: Literal) = Or(Or(LessThan(key, early), GreaterThan(key, late)), condition)
+    val (first, last)                      = (FirstDay + Margin, LastDay - Margin)
+    key.dataType match {
+      case DateType      => far(Literal(first, DateType), Literal(last, DateType))
+      case TimestampType => far(Literal(first * DayMicros, TimestampType), Literal(last * DayMicros, TimestampType))
+      case _             => condition
+    }
   }
 
   private def end(keys: LogicalPlan, name: String)(

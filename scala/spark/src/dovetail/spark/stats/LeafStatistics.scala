@@ -107,11 +107,6 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] =
     footers.between(leaf, column, low, high)
 
-  /** Whether all values of a column lie between two numbers for certain, by the footers of all files of the leaf. */
-  def within(leaf: LeafNode, column: Attribute, low: Double, high: Double): Boolean =
-    footers.rowGroups(leaf).exists(_.all) && between(leaf, column, Double.MinValue, low).contains(0.0) &&
-      between(leaf, column, high, Double.MaxValue).contains(0.0)
-
   def learnFrom(leaf: LeafNode): Unit = leaf match {
     case r: LogicalRelation   => catalog.learnFrom(r.catalogTable)
     case r: HiveTableRelation => catalog.learnFrom(Some(r.tableMeta))

@@ -57,10 +57,6 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] =
     leaves.between(leaf, column, low, high)
 
-  /** Whether all values of a column lie between two numbers for certain. */
-  def within(leaf: LeafNode, column: Attribute, low: Double, high: Double): Boolean =
-    leaves.within(leaf, column, low, high)
-
   /** Does so at the first question: a plan without joins to order has none. */
   def readWhenAsked(plan: LogicalPlan): Unit = unread = Some(plan)
 
