@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail
 
+import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.plans.logical.Tail
 import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.{DataFrame, Encoders, Observation}
@@ -136,11 +138,24 @@ class RowPlacesSuite extends StarSuite {
         val told = Trace.collecting(frame.queryExecution.optimizedPlan)._2.groups.map(_.reason)
         assert(told.exists(_.contains(why)), s"$told: ${frame.queryExecution.optimizedPlan}")
       }
-      // a sort, a grouping and expressions that cannot fail
+      // the rows are partitioned by k1 already, so they are grouped as the LIMIT asks for groups
+      for (
+        sql <- Seq(
+          s"SELECT k1, sum(100 / (v - 3)) FROM ($joined) GROUP BY k1 LIMIT 5",
+          s"SELECT DISTINCT k1, 100 / (v - 3) FROM ($joined) LIMIT 5",
+          s"SELECT k1, sum(v) OVER (PARTITION BY k1 ORDER BY n) FROM (SELECT *, 100 / (v - 3) AS n FROM ($joined)) LIMIT 5",
+          s"SELECT 100 / (count(*) - 3) FROM ($joined) GROUP BY v LIMIT 5"
+        )
+      ) assert(!reordered(sql) && reasons(sql).exists(_.contains(why)), s"$sql: ${reasons(sql)}")
+      val last = Tail(Literal(5), divided.queryExecution.analyzed)
+      val told = Trace.collecting(spark.sessionState.executePlan(last).optimizedPlan)._2.groups.map(_.reason)
+      assert(told.exists(_.contains(why)), told)
+      // a sort, a grouping by another column, and expressions that cannot fail
       for (
         sql <- Seq(
           s"SELECT 100 / (v + 3) FROM ($joined) ORDER BY v LIMIT 5",
-          s"SELECT 100 / (count(*) - 3) FROM ($joined) GROUP BY v LIMIT 5",
+          s"SELECT v, sum(100 / (k1 - 3)) FROM ($joined) GROUP BY v LIMIT 5",
+          s"SELECT max(100 / (k1 - 3)) FROM ($joined) LIMIT 5",
           s"SELECT v FROM ($joined) LIMIT 1000000"
         )
       ) assert(reordered(sql), sql)

@@ -95,6 +95,14 @@ class TotalArithmeticSuite extends DovetailSuite {
       assert(!Movable(computed(t)(a => a / lit(null).cast(t))._1))
       assert(!Movable(computed(t)(a => a % lit(new JavaDecimal("3.0")))._1))
     }
-    withConf("spark.sql.ansi.enabled" -> "false")(assert(Movable(computed(t)(a => a / a)._1)))
+    withConf("spark.sql.ansi.enabled" -> "false") {
+      assert(Movable(computed(t)(a => a / a)._1))
+      assert(Movable(computed(t)(a => a % lit(new JavaDecimal("3.0")))._1))
+      // Java refuses a remainder if the integer part of the quotient has more than 38 digits
+      val (wide, narrow) = (DecimalType(38, 0), lit(new JavaDecimal("0.00000000000000000003")))
+      val row = "SELECT CAST('1e30' AS DECIMAL(38, 0)) AS x, CAST('0.00000000000000000003' AS DECIMAL(38, 20)) AS y"
+      assert(Try(spark.sql(s"SELECT x % y FROM ($row)").collect()).isFailure)
+      assert(!Movable(computed(wide)(_ % narrow)._1) && !Movable(computed(wide)(pmod(_, narrow))._1))
+    }
   }
 }

@@ -1,12 +1,17 @@
 package org.apache.spark.sql.dovetail
 
+import scala.util.Try
+
+import org.apache.spark.sql.Column
 import org.apache.spark.sql.catalyst.TableIdentifier
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Cast}
+import org.apache.spark.sql.catalyst.expressions.{Alias, AttributeReference, Cast, Literal, ToPrettyString}
+import org.apache.spark.sql.catalyst.plans.logical.{Limit, Project}
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.dovetail.predicates.TotalCast
+import org.apache.spark.sql.dovetail.predicates.{BoundedResult, LinearTime, TotalCast}
 import org.apache.spark.sql.dovetail.report.Trace
-import org.apache.spark.sql.types.{CharType, IntegerType, StringType, StructType, VarcharType}
+import org.apache.spark.sql.functions._
+import org.apache.spark.sql.types.{CharType, DecimalType, IntegerType, StringType, StructType, VarcharType}
 import org.scalatest.BeforeAndAfterAll
 
 /**
@@ -52,6 +57,28 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
     val (text, number) = (AttributeReference("s", StringType)(), AttributeReference("n", IntegerType)())
     assert(TotalCast(Cast(number, StringType)))
     for (from <- Seq(text, number); to <- Seq(CharType(3), VarcharType(3))) assert(!TotalCast(Cast(from, to)), to)
+  }
+
+  test("a cast of a text to a decimal may fail in every mode, and is not tried while Dovetail plans") {
+    withConf("spark.sql.ansi.enabled" -> "false") {
+      val cast = Cast(Literal("1e-600000000"), DecimalType(10, 2))
+      assert(Try(cast.eval()).isFailure)
+      assert(!TotalCast(cast) && !BoundedResult(cast) && !LinearTime(cast))
+      assert(TotalCast(Cast(Literal("12"), IntegerType)) && BoundedResult(Cast(Literal(12), DecimalType(10, 2))))
+    }
+  }
+
+  test("show() prints texts, numbers, dates and binaries without a failure, so its LIMIT does not keep an order") {
+    val frame = spark.sql("SELECT f.v, a.s, b.w FROM f JOIN (SELECT k, CAST(k AS STRING) s FROM a) a ON f.k1 = a.k " +
+      "JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1")
+    def shown(columns: Column*) = {
+      val plan = frame.select(columns: _*).queryExecution.analyzed
+      val text = Project(plan.output.map(a => Alias(ToPrettyString(a, Some("UTC")), a.name)()), plan)
+      Trace.collecting(spark.sessionState.executePlan(Limit(Literal(21), text)).optimizedPlan)._2.groups.map(_.reason)
+    }
+    def kept(reasons: Seq[String]) = reasons.exists(_.contains("a LIMIT ends the query"))
+    assert(!kept(shown(col("v"), col("s"), current_date(), lit(Array[Byte](1)), lit(1.5))))
+    assert(kept(shown(array(col("v")))), "types whose texts are not known to be total")
   }
 
   test("filters on every type, in a group of joins") {

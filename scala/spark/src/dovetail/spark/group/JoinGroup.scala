@@ -4,20 +4,10 @@ import scala.collection.mutable
 
 import dovetail.kernel.enumerate.Shape
 import dovetail.kernel.graph.JoinKind
-import org.apache.spark.sql.catalyst.expressions.{
-  Alias,
-  Attribute,
-  AttributeSet,
-  EqualNullSafe,
-  EqualTo,
-  Expression,
-  ExprId,
-  NamedExpression
-}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, Expression, ExprId, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.{Cross, InnerLike}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates, Movable, MovableCondition, PlacedCondition}
+import org.apache.spark.sql.dovetail.predicates.{JoinPredicates, Movable, MovableCondition, PlacedCondition}
 
 /**
  * A maximal group of joins: the first step from a logical plan to a join graph.
@@ -218,7 +208,7 @@ object JoinGroup {
       case j: Join if transparent(j) && (j.joinType.isInstanceOf[InnerLike] || !innerOnly) =>
         val left  = part(j.left, first, innerOnly)
         val right = part(j.right, first + left.leaves.size, innerOnly)
-        if (spares(j, left, right)) leaf else left.joined(right, j)
+        if (LateColumns(j, left.fragile, right.fragile)) leaf else left.joined(right, j)
       case Filter(c, child) if MovableCondition(c) => over(child).fold(leaf)(_.filtered(c))
       case Project(list, child)                    => over(child).flatMap(_.projected(list)).getOrElse(leaf)
       case _                                       => leaf
@@ -234,21 +224,6 @@ object JoinGroup {
 
   private def transparent(j: Join): Boolean =
     WrittenJoin.known(j.joinType) && !hasStrategy(j.hint) && j.condition.forall(MovableCondition(_))
-
-  /**
-   * Whether Spark will broadcast one side and compute fragile columns of the other side only for rows that have a join
-   * partner.
-   */
-  private def spares(j: Join, left: SubGroup, right: SubGroup): Boolean = {
-    def streams(side: SubGroup, other: LogicalPlan) = side.fragile.nonEmpty && j.conf.wholeStageEnabled &&
-      (SparkBroadcast(other, j.conf.autoBroadcastJoinThreshold) || !j.condition.exists(Conjuncts(_).exists(isEquality)))
-    streams(left, j.right) || streams(right, j.left)
-  }
-
-  /**
-   * Without an equality, Spark runs a join that is not inner as a broadcast join, whatever the size of the build side.
-   */
-  private def isEquality(e: Expression): Boolean = e.isInstanceOf[EqualTo] || e.isInstanceOf[EqualNullSafe]
 
   /**
    * Whether the join has a strategy hint. Spark executes such a join where it is written, in the way that the hint

@@ -1,7 +1,9 @@
 package org.apache.spark.sql.dovetail.plan
 
+import dovetail.kernel.cost.JoinMethod
 import dovetail.kernel.enumerate.JoinTree
-import dovetail.kernel.graph.JoinKind
+import dovetail.kernel.graph.Operator
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.report.Decision
 
 /**
@@ -9,31 +11,60 @@ import org.apache.spark.sql.dovetail.report.Decision
  *
  * Spark broadcasts one side of an outer, semi or anti join without an equality whatever its size, because it has no
  * other way to run such a join. The same is true of a NOT IN. In a new order, this side may have more relations than in
- * the written one, and no bound of the search applies to it: the search has no other join method to choose either.
+ * the written one, or it may be the other side, and no bound of the search applies to it: the search has no other join
+ * method to choose either. An inner join without an equality is a Cartesian product if neither side is broadcast, which
+ * reads one side once for each partition of the other.
+ *
+ * @param top     the group as written
+ * @param written inputs of the written joins of which Spark makes copies ([[Planner.builtAsWritten]])
  */
-object CopiedInputs {
+final class CopiedInputs(top: LogicalPlan, leaves: Vector[LogicalPlan], written: java.util.Set[LogicalPlan]) {
+  import CopiedInputs._
 
   /**
    * Why an order must not be taken, or None. An order that the user asked for is not checked.
    *
-   * @param memory bytes of memory that a broadcast may take
+   * @param one    bytes of memory that a broadcast may take
+   * @param memory bytes of memory that a side may take which Spark broadcasts for lack of another way
    * @param names  names of the relations
    */
-  def exceeding(decision: Decision, memory: Double, names: Vector[String]): Option[String] =
+  def exceeding(decision: Decision, one: Double, memory: Double, names: Vector[String]): Option[String] =
     if (!decision.taken || decision.asked.nonEmpty) None
-    else
-      decision.outcome.best.joins.flatMap(copied).find(_.memory > memory).map(input =>
+    else {
+      val best = decision.outcome.best
+      best.joins.flatMap(copied(_, memory)).headOption.map(input =>
         s"Spark would have to broadcast ${input.relations.map(names).mkString(", ")} for lack of another way to run " +
           "the join, and that may take more memory than there is"
-      )
+      ).orElse(newProduct(best, new GroupBroadcasts(best, one)).map(j =>
+        s"Spark would read ${j.left.relations.map(names).mkString(", ")} once for each partition of " +
+          s"${j.right.relations.map(names).mkString(", ")}: neither of them may be broadcast, and there is no equality"
+      ))
+    }
 
-  /** Inputs of a join that Spark broadcasts whatever their size, without those that the written join has, too. */
-  private def copied(j: JoinTree.Join): Vector[JoinTree] = j.operator match {
-    case Some(o) if o.copies =>
-      // in a full outer join, Spark copies the smaller side
-      val sides = if (o.kind == JoinKind.FullOuter) Vector(j.left -> o.left, j.right -> o.right)
-      else Vector(j.right -> o.right)
-      sides.collect { case (input, written) if input.relations != written => input }
-    case _ => Vector.empty
+  /** The input of a join that Spark broadcasts whatever its size, if it may take too much memory. */
+  private def copied(j: JoinTree.Join, memory: Double): Option[JoinTree] = j.operator match {
+    case Some(o) if j.right.memory > memory =>
+      val asWritten = j.right.relations == o.right && (o.execution == Operator.ByCopy || isBuilt(o))
+      if ((isNew(j, o) || o.execution == Operator.ByCopy) && !asWritten) Some(j.right) else None
+    case _ => None
   }
+
+  /** Whether Spark copies the right side of the written join, too. Told only of a single relation. */
+  private def isBuilt(o: Operator): Boolean = o.right.size == 1 && written.contains(leaves(o.right.head))
+
+  /** A Cartesian product, if the written order has none. */
+  private def newProduct(best: JoinTree, broadcasts: GroupBroadcasts): Option[JoinTree.Join] =
+    best.joins.find(j => j.operator.isEmpty && j.method == JoinMethod.NestedLoop && !broadcasts.loops.contains(j))
+      .filter(_ => !top.exists { case j: Join => SparkBuildSide.isProduct(j); case _ => false })
+}
+
+object CopiedInputs {
+
+  /** Whether a plan has joins without a hash table, or NOT IN. */
+  def possible(plan: JoinTree): Boolean =
+    plan.joins.exists(j => j.operator.fold(j.method == JoinMethod.NestedLoop)(_.copies))
+
+  /** Whether a join without keys, which is not inner, has other inputs than in the written order. */
+  def isNew(j: JoinTree.Join, o: Operator): Boolean =
+    !o.equi && o.execution != Operator.ByCopy && (j.left.relations != o.left || j.right.relations != o.right)
 }

@@ -1,7 +1,8 @@
 package org.apache.spark.sql.dovetail.plan
 
+import dovetail.kernel.cost.JoinMethod
 import dovetail.kernel.enumerate.JoinTree
-import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 
 /**
  * The broadcasts that Dovetail chooses in one join group. Adaptive execution starts all broadcasts of a query at once,
@@ -10,10 +11,28 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
  * The search prices each broadcast alone. If its plan needs more memory, [[GroupSearch]] searches again without the
  * broadcasts that do not fit, because a plan that loses one afterwards may cost many times what it was chosen for.
  *
+ * Joins without keys are nested loops, and Spark decides by its own sizes which side of them it copies, or whether it
+ * makes a Cartesian product. The sizes of joins that Spark has not seen before are products of their inputs. So the plan
+ * says which side is copied ([[loops]]).
+ *
  * @param one bytes of memory that one broadcast may take
  */
 final class GroupBroadcasts(tree: JoinTree, one: Double) {
   import GroupBroadcasts._
+
+  /**
+   * The sides that nested loops copy: the smaller side of an inner join if it fits, and the right side of another join
+   * that has other inputs than in the written order. [[CopiedInputs]] has made sure that it fits.
+   */
+  val loops: Map[JoinTree.Join, BuildSide] = tree.joins.flatMap(j => loopSide(j).map(j -> _)).toMap
+
+  private def loopSide(j: JoinTree.Join): Option[BuildSide] = j.operator match {
+    case Some(o) if CopiedInputs.isNew(j, o)       => Some(BuildRight)
+    case None if j.method == JoinMethod.NestedLoop =>
+      val small = if (j.right.bytes <= j.left.bytes) BuildRight else BuildLeft
+      if ((if (small == BuildLeft) j.left else j.right).memory <= one) Some(small) else None
+    case _ => None
+  }
 
   private val chosen: Vector[Broadcast] = tree.joins.flatMap { j =>
     // Spark broadcasts by itself what it can run in no other way
@@ -27,8 +46,8 @@ final class GroupBroadcasts(tree: JoinTree, one: Double) {
     sized.zip(sums.tail).collect { case (c, (most, expected)) if most <= one * Together && expected <= one => c }
   }
 
-  /** Those that fit together, the small ones first. */
-  val fitting: Map[JoinTree.Join, BuildSide] = fit.map(c => c.join -> c.side).toMap
+  /** Those that fit together, the small ones first, and those of nested loops. */
+  val fitting: Map[JoinTree.Join, BuildSide] = fit.map(c => c.join -> c.side).toMap ++ loops
 
   /** Bytes of memory of the largest broadcast that fits, if some of them do not. */
   val largest: Option[Double] =

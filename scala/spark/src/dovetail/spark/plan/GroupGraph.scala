@@ -164,12 +164,17 @@ final class GroupGraph(
     )
   }
 
-  /** Of equalities that NULL satisfies, as NOT IN makes them, Spark has a hash table only for a single one. */
+  /**
+   * Of equalities that NULL satisfies, as NOT IN makes them, Spark has a hash table only for a single one, and some
+   * lines only if the right side is small.
+   */
   private def execution(o: WrittenJoin, conjuncts: Vector[OperatorConjunct]): Operator.Execution = {
     val (aware, others) = conjuncts.partition(_.condition.equality.exists(_.kind == JoinCondition.NullAware))
     if (aware.isEmpty || others.exists(_.condition.across(o.left.contains, o.right.contains))) Operator.ByKeys
-    else if (planner.hashesNotIn && o.kind == JoinKind.Anti && conjuncts.size == 1 && aware.head.key.nonEmpty)
-      Operator.ByCopy
+    else if (
+      o.kind == JoinKind.Anti && conjuncts.size == 1 && aware.head.key.nonEmpty &&
+      planner.hashesNotIn(o.right.map(leaves(_)))
+    ) Operator.ByCopy
     else Operator.ByPairs
   }
 

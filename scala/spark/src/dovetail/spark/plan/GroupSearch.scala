@@ -47,7 +47,7 @@ final class GroupSearch(
     val decision = first.decision
     val smaller  =
       if (!decision.taken || decision.asked.nonEmpty) None
-      else new GroupBroadcasts(decision.outcome.best, planner.broadcastMemory).largest
+      else new GroupBroadcasts(decision.outcome.best, ready.memory).largest
     smaller.flatMap(most => PlanningTime.orNoneEarly(by(planner.costsWithin(most)))).getOrElse(first)
   }
 

@@ -59,21 +59,32 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
   private def heavySides(j: Join): Vector[BuildSide] =
     JoinDecision.kept(j).filterNot(side => AdaptiveInput.isExchanged(JoinChoice.input(j, side)))
 
-  /** The join without a broadcast of these sides; nothing if Spark may decide about both. */
+  /**
+   * The join without a broadcast of these sides; nothing if Spark may decide about both, or if it has to broadcast one
+   * of them.
+   */
   private def keeping(j: Join): Seq[SparkPlan] = {
     val sides                 = heavySides(j)
     def hint(side: BuildSide) = {
       val other = JoinChoice.hint(j, side).flatMap(_.strategy)
       (if (sides.contains(side)) Some(NO_BROADCAST_HASH) else other).map(s => HintInfo(strategy = Some(s)))
     }
+    def selection(hints: JoinHint)   = session.sessionState.planner.JoinSelection(j.copy(hint = hints))
+    def only(hint: JoinStrategyHint) = Some(HintInfo(strategy = Some(hint)))
     if (sides.isEmpty) Nil
-    else session.sessionState.planner.JoinSelection(j.copy(hint = JoinHint(hint(BuildLeft), hint(BuildRight))))
+    else if (SparkBuildSide.hasKeys(j)) selection(JoinHint(hint(BuildLeft), hint(BuildRight)))
+    else if (!j.joinType.isInstanceOf[InnerLike]) Nil
+    else SparkBuildSide(j) match {
+      case Some(BuildLeft) => selection(JoinHint(only(BROADCAST), None))
+      case Some(_)         => selection(JoinHint(None, only(BROADCAST)))
+      case None            => selection(JoinHint(only(SHUFFLE_REPLICATE_NL), None))
+    }
   }
 
-  private def broadcastSide(j: Join): Option[BuildSide] =
-    JoinDecision.broadcast(j).filter(side =>
-      JoinChoice.builds(j.joinType, side) && !provenLarge(JoinChoice.input(j, side))
-    )
+  /** A nested loop may copy either side, and the one that was chosen stays: the other one may take too much memory. */
+  private def broadcastSide(j: Join): Option[BuildSide] = JoinDecision.broadcast(j).filter(side =>
+    !SparkBuildSide.hasKeys(j) || (JoinChoice.builds(j.joinType, side) && !provenLarge(JoinChoice.input(j, side)))
+  )
 
   /** Whether the side has been computed meanwhile, and is larger than Spark's broadcast threshold. */
   private def provenLarge(plan: LogicalPlan): Boolean =

@@ -9,7 +9,15 @@ final class OrderVeto(planner: Planner, needed: NeededRows) {
   /** Why the order must not be taken: its first rows cost too much, or Spark would have to copy a large input. */
   def ofOrder(ready: PreparedGroup, decision: Decision): Option[String] =
     needed.keeps(ready.group.top, decision, planner)
-      .orElse(CopiedInputs.exceeding(decision, planner.copiedMemory, ready.names.shown))
+      .orElse(copied(ready, decision))
+
+  private def copied(ready: PreparedGroup, decision: Decision): Option[String] =
+    if (!decision.taken || !CopiedInputs.possible(decision.outcome.best)) None
+    else {
+      val top = ready.group.top
+      new CopiedInputs(top, ready.group.leaves, planner.builtAsWritten(top))
+        .exceeding(decision, ready.memory, planner.copiedMemory, ready.names.shown)
+    }
 
   /**
    * Why the order must not be taken: it reads an input that may fail, and that plain Spark does not read in some case,

@@ -50,8 +50,9 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** Whether Spark removes columns that nothing reads, after this rule. A setting may exclude rules. */
   def prunesColumns: Boolean = !conf.optimizerExcludedRules.exists(_.contains(ColumnPruning.ruleName))
 
-  /** Whether Spark has a hash table for a NOT IN of one column. */
-  val hashesNotIn: Boolean = conf.optimizeNullAwareAntiJoin
+  /** Whether Spark has a hash table for a NOT IN of one column with the join of these inputs. */
+  def hashesNotIn(right: Vector[LogicalPlan]): Boolean = conf.optimizeNullAwareAntiJoin &&
+    (if (right.size == 1) SparkBuildSide.hashesNotIn(right.head, conf) else SparkBuildSide.notInLimit(conf).isEmpty)
 
   /** Whether Spark makes an exchange only once if a query has it several times. */
   val reusesExchanges: Boolean = conf.exchangeReuseEnabled

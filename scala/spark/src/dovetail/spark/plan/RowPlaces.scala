@@ -2,9 +2,11 @@ package org.apache.spark.sql.dovetail.plan
 
 import java.util.Locale
 
-import org.apache.spark.sql.catalyst.expressions.{Expression, Nondeterministic}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.predicates.FailingPlan
+import org.apache.spark.sql.dovetail.leaf.HashedLeaf
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, FailingOperator, FailingPlan}
 
 /**
  * Operators whose results depend on the place of their input rows: in which partition a row is, after which other rows
@@ -15,7 +17,8 @@ import org.apache.spark.sql.dovetail.predicates.FailingPlan
  *     that draw from the same partitions: in different orders, their parts overlap. The same holds for `rand(seed) <
  *     0.8` and its complement.
  *   - A barrier stage needs as many slots as it has partitions.
- *   - A LIMIT stops at the rows that come first. On which of them an expression fails depends on their order.
+ *   - A LIMIT stops at the rows that come first, `tail()` at those that come last. On which of them an expression fails
+ *     depends on their order.
  *
  * An input that collects metrics (`observe`) is the opposite case: it has to be read completely whenever Spark would
  * read it ([[isObserved]]).
@@ -26,7 +29,7 @@ object RowPlaces {
   def unapply(operator: LogicalPlan): Option[String] = operator match {
     case o if o.nodeName == "AttachDistributedSequence" => Some("a sequence numbers the joined rows by their place")
     case _: Sample => Some("a sample of joined rows depends on their partitions and order")
-    case _: GlobalLimit | _: LocalLimit if stopsAtRows(operator) =>
+    case _: GlobalLimit | _: LocalLimit | _: Tail if stopsAtRows(operator) =>
       Some(
         "a LIMIT ends the query before all rows are read, and an expression below it may fail on the other rows"
       )
@@ -38,17 +41,53 @@ object RowPlaces {
   /** Whether an expression that may throw is only evaluated on the rows that a LIMIT asks for. */
   private def stopsAtRows(limit: LogicalPlan): Boolean = limit.children.exists(streamed)
 
-  private def streamed(plan: LogicalPlan): Boolean = !readsAll(plan) &&
-    (plan.expressions.exists(FailingPlan.throwsOnRows) || runsProgram(plan) || plan.children.exists(streamed))
+  private def streamed(plan: LogicalPlan): Boolean = plan match {
+    // the functions read all rows, but their results are only combined for the groups that are asked for
+    case a: Aggregate if a.groupingExpressions.isEmpty => false
+    case a: Aggregate                                  =>
+      a.aggregateExpressions.exists(throwsAbove) ||
+      (mayBeClustered(a.child, a.groupingExpressions) && (throws(a) || streamed(a.child)))
+    case w: Window =>
+      throws(w) || (w.partitionSpec.nonEmpty && mayBeClustered(w.child, w.partitionSpec) && streamed(w.child))
+    case other if readsAll(other) => false
+    // the single join of a scalar subquery fails at a second partner
+    case j: Join => throws(j) || FailingOperator(j).isDefined || j.children.exists(streamed)
+    case other   => throws(other) || runsProgram(other) || other.children.exists(streamed)
+  }
+
+  private def throws(plan: LogicalPlan): Boolean = plan.expressions.exists(FailingPlan.throwsOnRows)
+
+  /** Whether an output column of a grouping may fail, apart from its aggregate functions. */
+  private def throwsAbove(e: Expression): Boolean = FailingPlan.throwsOnRows(e.transform {
+    case f: AggregateExpression => Literal(null, f.dataType)
+  })
 
   /** Whether the operator reads all rows before it returns the first one. Any other one may return it earlier. */
   private def readsAll(plan: LogicalPlan): Boolean = plan match {
-    case r: Repartition => r.shuffle
-    case s: Sort        => s.global
-    case _: Aggregate | _: Distinct | _: Deduplicate | _: Window | _: RepartitionByExpression |
-        _: RebalancePartitions =>
-      true
-    case _ => false
+    case r: Repartition                                      => r.shuffle
+    case s: Sort                                             => s.global
+    case _: RepartitionByExpression | _: RebalancePartitions => true
+    case _                                                   => false
+  }
+
+  /**
+   * Whether rows of the plan may be partitioned by some of these keys already, so that a grouping or a window by the
+   * keys needs no exchange. It then reads one partition after the other, as they are asked for. Unknown operators may.
+   */
+  private def mayBeClustered(plan: LogicalPlan, keys: Seq[Expression]): Boolean = plan match {
+    case p: Project =>
+      val computed = AttributeMap(p.projectList.collect { case a: Alias => a.toAttribute -> a.child })
+      mayBeClustered(p.child, keys.map(_.transform { case a: Attribute => computed.getOrElse(a, a) }))
+    case f: Filter   => mayBeClustered(f.child, keys)
+    case j: Join     => partitions(j, keys) || j.children.exists(mayBeClustered(_, keys))
+    case l: LeafNode => HashedLeaf(l).exists(c => keys.exists(_.semanticEquals(c)))
+    case _           => true
+  }
+
+  /** Whether the keys of a join are among these keys, so that its exchange partitions the rows by them. */
+  private def partitions(j: Join, keys: Seq[Expression]): Boolean = {
+    val pairs = j.condition.toSeq.flatMap(Conjuncts(_)).collect { case Equality(l, r) => Seq(l, r) }
+    pairs.nonEmpty && pairs.forall(_.exists(side => keys.exists(_.semanticEquals(side))))
   }
 
   /** Whether the operator runs a function of the user that is none of its expressions. */

@@ -1,10 +1,13 @@
 package org.apache.spark.sql.dovetail.plan
 
+import org.apache.spark.SPARK_VERSION
+import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
-import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike, LeftAnti}
-import org.apache.spark.sql.catalyst.plans.logical.Join
+import org.apache.spark.sql.catalyst.plans.{FullOuter, Inner, InnerLike, LeftAnti, RightOuter}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinCondition}
+import org.apache.spark.sql.internal.SQLConf
 
 /**
  * The side of a join that is broadcast when the query is planned. [[Planner]] asks for the joins of the written order,
@@ -14,41 +17,73 @@ object SparkBuildSide {
 
   /**
    * The side that is broadcast: by Dovetail's choice, or by Spark's choice, which depends on sizes. Of two sides of the
-   * same size, Spark takes the right one. A join that is not inner and has no key can only be a broadcast join. None if
-   * both sides are read.
+   * same size, Spark takes the right one. None if both sides are read.
    */
   def apply(j: Join): Option[BuildSide] =
     if (isNullAware(j)) Some(BuildRight)
-    else JoinDecision.broadcast(j).orElse {
-      (broadcasts(j, BuildLeft), broadcasts(j, BuildRight)) match {
-        case (true, true) =>
-          Some(if (SparkBroadcast.bytes(j.right) <= SparkBroadcast.bytes(j.left)) BuildRight else BuildLeft)
-        case (left, right) =>
-          if (left) Some(BuildLeft)
-          else if (right || (j.joinType != Inner && JoinChoice.builds(j.joinType, BuildRight) && !hasKeys(j)))
-            Some(BuildRight)
-          else None
-      }
-    }
+    else JoinDecision.broadcast(j).orElse(if (hasKeys(j)) hashed(j) else looped(j))
+
+  private def hashed(j: Join): Option[BuildSide] = (broadcasts(j, BuildLeft), broadcasts(j, BuildRight)) match {
+    case (true, true)  => Some(smaller(j))
+    case (left, right) => if (left) Some(BuildLeft) else if (right) Some(BuildRight) else None
+  }
 
   /**
-   * Whether the join is a NOT IN of one column, for which a NULL on the right side matters. Spark broadcasts its right
-   * side, whatever its size.
+   * The side of a join without keys. A small side is broadcast, whatever the type of the join. If both are small or
+   * neither, the type decides, but an inner join of two large sides is a Cartesian product.
+   */
+  private def looped(j: Join): Option[BuildSide] = {
+    val inner                  = j.joinType.isInstanceOf[InnerLike]
+    def small(side: BuildSide) = isSmall(j, side) && !(inner && JoinDecision.kept(j).contains(side))
+    (small(BuildLeft), small(BuildRight)) match {
+      case (true, false)           => Some(BuildLeft)
+      case (false, true)           => Some(BuildRight)
+      case (false, false) if inner => None
+      case _                       =>
+        if (inner || j.joinType == FullOuter) Some(smaller(j))
+        else Some(if (j.joinType == RightOuter) BuildLeft else BuildRight)
+    }
+  }
+
+  private def smaller(j: Join): BuildSide =
+    if (SparkBroadcast.bytes(j.right) <= SparkBroadcast.bytes(j.left)) BuildRight else BuildLeft
+
+  /**
+   * Whether the join is a NOT IN of one column for which Spark makes a hash table of the right side. A NULL on the right
+   * side matters then.
    */
   def isNullAware(j: Join): Boolean = j.joinType == LeftAnti && j.conf.optimizeNullAwareAntiJoin &&
+    hashesNotIn(j.right, j.conf) &&
     j.condition.exists(sides(j)(_).equality.exists(_.kind == JoinCondition.NullAware))
 
+  /** Whether Spark makes a hash table of this input, the right side of a NOT IN of one column. */
+  def hashesNotIn(right: LogicalPlan, conf: SQLConf): Boolean = notInLimit(conf).forall(SparkBroadcast(right, _))
+
+  /**
+   * Bytes of the right side up to which Spark makes a hash table for NOT IN; None: any number. In Spark 4.2, it is the
+   * limit of broadcasts; from 4.3 on, a setting.
+   */
+  def notInLimit(conf: SQLConf): Option[Long] = {
+    val set = conf.getConfString(NotInThreshold, "-1")
+    if (!set.startsWith("-")) Some(JavaUtils.byteStringAsBytes(set))
+    else if (SPARK_VERSION.startsWith("4.2.")) Some(conf.autoBroadcastJoinThreshold)
+    else None
+  }
+
+  private val NotInThreshold = "spark.sql.optimizeNullAwareAntiJoin.broadcastThreshold"
+
   /** Whether the join is a Cartesian product of which Spark broadcasts neither side. */
-  def isProduct(j: Join): Boolean = j.joinType.isInstanceOf[InnerLike] && !hasKeys(j) &&
-    JoinDecision.broadcast(j).isEmpty && !broadcasts(j, BuildLeft) && !broadcasts(j, BuildRight)
+  def isProduct(j: Join): Boolean = j.joinType.isInstanceOf[InnerLike] && !hasKeys(j) && apply(j).isEmpty
 
   /** Whether the join has an equality between its sides. Otherwise it cannot be a hash join. */
   def hasKeys(j: Join): Boolean = j.condition.exists(Conjuncts(_).exists(sides(j)(_).sides.isDefined))
 
   private def broadcasts(j: Join, side: BuildSide): Boolean =
     JoinChoice.builds(if (j.joinType.isInstanceOf[InnerLike]) Inner else j.joinType, side) &&
-      !JoinDecision.kept(j).contains(side) &&
-      SparkBroadcast(JoinChoice.input(j, side), j.conf.autoBroadcastJoinThreshold)
+      !JoinDecision.kept(j).contains(side) && isSmall(j, side)
+
+  private def isSmall(j: Join, side: BuildSide): Boolean =
+    SparkBroadcast(JoinChoice.input(j, side), j.conf.autoBroadcastJoinThreshold)
 
   /** The two sides of a join as two relations of a classifier. */
   private def sides(j: Join) = new JoinCondition.Classifier(Vector(j.left.outputSet, j.right.outputSet))

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.predicates
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.types.{BinaryType, DataType, StringType}
+import org.apache.spark.sql.types.{BinaryType, DataType, DecimalType, StringType}
 
 /**
  * Whether the value of an expression takes no more memory than the inputs of the expression, apart from a constant
@@ -15,7 +15,9 @@ object BoundedResult {
   /** Checks this node only, not its children. */
   def apply(e: Expression): Boolean = e match {
     // a lambda function can double its result in every step
-    case _: HigherOrderFunction                                          => false
+    case _: HigherOrderFunction => false
+    // Java computes the power of ten of a text like '1e-600000000'
+    case c: Cast if c.dataType.isInstanceOf[DecimalType]                 => !c.child.dataType.isInstanceOf[StringType]
     case _ if fixed(e.dataType)                                          => true
     case _: Cast | _: BoundReference                                     => true
     case _: RegExpExtract | _: StringSplit | _: SubstringIndex           => true

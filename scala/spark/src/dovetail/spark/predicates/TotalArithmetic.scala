@@ -23,8 +23,18 @@ object TotalArithmetic {
   def divides(e: BinaryArithmetic): Boolean = e.dataType match {
     case _: DoubleType | _: FloatType => !ansi(e) || nonZero(e.right)
     case _: IntegralType => integral(e.left.dataType) && (!ansi(e) || (nonZero(e.right) && nonNegative(e.right)))
-    case t: DecimalType  => !ansi(e) || (e.isInstanceOf[Divide] && nonZero(e.right) && quotient(e).contains(t))
-    case _               => false
+    case t: DecimalType  =>
+      if (e.isInstanceOf[Divide]) !ansi(e) || (nonZero(e.right) && quotient(e).contains(t)) else !ansi(e) && divided(e)
+    case _ => false
+  }
+
+  /**
+   * Whether the integer part of a quotient of decimals has few enough digits. To compute a remainder, Java fails in every
+   * mode if it has more.
+   */
+  private def divided(e: BinaryArithmetic): Boolean = (e.left.dataType, e.right.dataType) match {
+    case (l: DecimalType, r: DecimalType) => l.precision - l.scale + r.scale <= DecimalType.MAX_PRECISION
+    case _                                => false
   }
 
   /**

@@ -36,7 +36,12 @@ object TotalCast {
     case _                                                         => false
   }
 
+  /** Whether `show()` prints every value of the type. */
+  def shown(t: DataType): Boolean = printed(t) || t.isInstanceOf[StringType] || t == BinaryType
+
   private def lenient(from: DataType, to: DataType): Boolean = (from, to) match {
+    // Java computes the power of ten of a text like '1e-600000000', which is too large or takes minutes
+    case (_: StringType, _: DecimalType)                                              => false
     case (_: StringType | BooleanType | _: NumericType, BooleanType | _: NumericType) => true
     case (_: StringType, DateType)                                                    => true
     case _                                                                            => false

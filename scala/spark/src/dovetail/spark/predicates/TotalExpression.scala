@@ -31,6 +31,7 @@ object TotalExpression {
     case _: Greatest | _: Least                        => true
     case _: Murmur3Hash | _: XxHash64                  => !e.children.exists(c => hasMap(c.dataType))
     case c: Cast                                       => TotalCast(c)
+    case p: ToPrettyString                             => TotalCast.shown(p.child.dataType)
     // an uncorrelated subquery: Spark computes it once, before any row ([[MovableCondition]] has the exception)
     case s: ScalarSubquery                                                     => s.children.isEmpty
     case s: StaticInvoke if s.staticObject == classOf[CharVarcharCodegenUtils] => s.functionName == "readSidePadding"

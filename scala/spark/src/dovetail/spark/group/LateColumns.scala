@@ -1,0 +1,61 @@
+package org.apache.spark.sql.dovetail.group
+
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeMap,
+  AttributeSet,
+  Expression,
+  NamedExpression
+}
+import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.leaf.{HashedLeaf, SparkBroadcast}
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinCondition}
+
+/**
+ * Joins after which Spark computes fragile columns of one side ([[FragileColumns]]): in generated code, a broadcast join
+ * computes a column that it does not read only for rows that have a join partner. Such a join keeps its place, because
+ * another order may compute the column for other rows.
+ *
+ * Spark decides so when it plans the query, if the other side is small or if the join has no key. Adaptive execution
+ * decides so later, for a side that needs no exchange of its own: one that is partitioned by the join's keys already.
+ * The same holds for a shuffled hash join.
+ */
+private[group] object LateColumns {
+
+  /** @param left fragile columns of the left side */
+  def apply(j: Join, left: AttributeSet, right: AttributeSet): Boolean = j.conf.wholeStageEnabled && {
+    val sides     = new JoinCondition.Classifier(Vector(j.left.outputSet, j.right.outputSet))
+    lazy val keys =
+      j.condition.toVector.flatMap(Conjuncts(_)).map(sides(_)).filter(_.sides.isDefined).flatMap(_.equality)
+
+    def streams(fragile: AttributeSet, side: Int): Boolean = fragile.nonEmpty && {
+      val other = if (side == 0) j.right else j.left
+      SparkBroadcast(other, j.conf.autoBroadcastJoinThreshold) || keys.isEmpty ||
+      ((j.conf.adaptiveExecutionEnabled || !j.conf.preferSortMergeJoin) && isClustered(
+        if (side == 0) j.left else j.right,
+        keys.map(k => if (k.left.relations.contains(side)) k.left.expression else k.right.expression)
+      ))
+    }
+    streams(left, 0) || streams(right, 1)
+  }
+
+  /** Whether the rows of a plan are partitioned by these keys, so that a join by them needs no exchange of the plan. */
+  private def isClustered(plan: LogicalPlan, keys: Seq[Expression]): Boolean = plan match {
+    case p: Project   => isClustered(p.child, below(keys, p.projectList))
+    case f: Filter    => isClustered(f.child, keys)
+    case a: Aggregate => same(below(keys, a.aggregateExpressions), a.groupingExpressions)
+    case w: Window    => same(keys, w.partitionSpec)
+    case j: Join      => j.condition.exists(c => keys.forall(k => c.exists(_.semanticEquals(k))))
+    case other        => same(keys, HashedLeaf(other))
+  }
+
+  private def below(keys: Seq[Expression], output: Seq[NamedExpression]): Seq[Expression] = {
+    val computed = AttributeMap(output.collect { case a: Alias => a.toAttribute -> a.child })
+    keys.map(_.transform { case a: Attribute => computed.getOrElse(a, a) })
+  }
+
+  private def same(keys: Seq[Expression], columns: Seq[Expression]): Boolean =
+    columns.nonEmpty && keys.forall(k => columns.exists(_.semanticEquals(k))) &&
+      columns.forall(c => keys.exists(_.semanticEquals(c)))
+}

@@ -1,0 +1,82 @@
+package org.apache.spark.sql.dovetail
+
+import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
+import org.apache.spark.sql.catalyst.plans.LeftOuter
+import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.joins.{BroadcastNestedLoopJoinExec, CartesianProductExec}
+
+/** Joins without an equality in new orders: which side Spark copies, and that it fits into memory. */
+class NestedLoopSuite extends DovetailSuite with SuiteTables {
+  override def beforeAll(): Unit = {
+    super.beforeAll()
+    def one(name: String, columns: String, rows: Int): Unit = table(name, s"SELECT $columns FROM range(0, $rows, 1, 1)")
+    one("few", "CAST(id AS INT) k, CAST(id * 40 AS INT) x", 200)
+    one("flags", "CAST(id AS INT) k, CAST(id % 100 AS INT) flag, sha2(CAST(id AS STRING), 256) noise", 2000)
+    one("wide", "CAST(id AS INT) lo, CAST(id + 60 AS INT) hi, sha2(CAST(id AS STRING), 256) p", 8000)
+    one("packed", "CAST(id % 150 AS INT) k, CAST(id AS INT) ts, repeat('x', 20000) t", 150)
+    one("tiny", "CAST(id AS INT) k, CAST(id AS INT) w", 150)
+    one(
+      "spans",
+      "CAST(id AS INT) lo, CAST(id + 5 AS INT) hi, CAST(id AS INT) id, sha2(CAST(id AS STRING), 256) p",
+      2000
+    )
+    tables.foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect())
+  }
+
+  private def withThreshold[A](bytes: Long)(body: => A): A = withConf(
+    "spark.sql.autoBroadcastJoinThreshold" -> bytes.toString,
+    "spark.sql.adaptive.enabled"           -> "false",
+    "spark.dovetail.reorder.minGain"       -> "0"
+  )(body)
+
+  /** The tables of which nested loops copy the rows. */
+  private def copied(plan: SparkPlan): Set[String] = plan.collect { case j: BroadcastNestedLoopJoinExec =>
+    val text = (if (j.buildSide == BuildLeft) j.left else j.right).toString
+    tables.filter(t => text.contains(s"default.$t["))
+  }.flatten.toSet
+
+  private val outer = "SELECT count(*), count(c.p) FROM few a LEFT JOIN wide c ON a.x BETWEEN c.lo AND c.hi " +
+    "JOIN flags b ON a.k = b.k WHERE b.flag = 1"
+
+  test("an outer join whose left side is copied as written: a new order does not copy the right side instead") {
+    // files of few are smaller, those of flags and wide larger; wide takes more than 128 thresholds in memory
+    withThreshold(4000L) {
+      assert(dovetail(on = false)(copied(physical(outer))) == Set("few"))
+      assert(copied(physical(outer)) == Set("few"), traced(outer)._2.groups.map(_.reason))
+      sameAnswer(outer, reorders = false)
+    }
+  }
+
+  test("if the right side fits, it is the one that is copied, whatever Spark's sizes are") {
+    withThreshold(20000L) {
+      val sides = physical(outer).collect { case j: BroadcastNestedLoopJoinExec => (j.joinType, j.buildSide) }
+      assert(sides == Seq[(Any, BuildSide)](LeftOuter -> BuildRight))
+      assert(dovetail(on = false)(copied(physical(outer))) == Set("few"))
+      sameAnswer(outer)
+    }
+  }
+
+  test("an input of few bytes on disk and many in memory is not copied by a nested loop of a new order") {
+    val sql = "SELECT count(*), max(p.t) FROM packed p JOIN tiny t ON p.k = t.k JOIN spans x " +
+      "ON p.ts BETWEEN x.lo AND x.hi WHERE x.id = 7"
+    withThreshold(20000L) {
+      assert(spark.table("packed").queryExecution.optimizedPlan.stats.sizeInBytes < 20000)
+      val plan = physical(sql)
+      assert(!copied(plan).contains("packed"), plan)
+      sameAnswer(sql, reorders = false)
+    }
+  }
+
+  test("an inner join without an equality: its smaller side is copied, and no new order makes a Cartesian product") {
+    val sql = "SELECT count(*), sum(a.x) FROM wide c JOIN few a ON a.x BETWEEN c.lo AND c.hi JOIN flags b " +
+      "ON a.k = b.k WHERE b.flag = 1"
+    def products(plan: SparkPlan) = plan.collect { case p: CartesianProductExec => p }.size
+    withThreshold(20000L) {
+      val plan = physical(sql)
+      assert(products(plan) == 0 && copied(plan).subsetOf(Set("few", "flags")), plan)
+      sameAnswer(sql)
+    }
+    // the written order has a product
+    withThreshold(100L)(assert(products(physical(sql)) <= dovetail(on = false)(products(physical(sql)))))
+  }
+}
