@@ -38,6 +38,33 @@ def context_runs() -> bool:
     return getattr(SparkContext, "_active_spark_context", None) is not None
 
 
+def session_runs() -> bool:
+    """Whether this process has a running session: one of pyspark, or the default session of the JVM.
+
+    If it has, `getOrCreate()` returns it; otherwise, `getOrCreate()` makes a session.
+    """
+    if not context_runs():
+        return False
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    known = SparkSession._instantiatedSession
+    if known is not None and not is_stopped(known):
+        return True
+    jvm: Any = SparkContext._jvm
+    default = jvm.org.apache.spark.sql.SparkSession.getDefaultSession()
+    return default.isDefined() and not default.get().sparkContext().isStopped()
+
+
+def context_value(key: str) -> str | None:
+    """A setting of the running context; None if it is not set there."""
+    from pyspark import SparkContext
+
+    context: Any = SparkContext._active_spark_context
+    value: str | None = context.getConf().get(key)
+    return value
+
+
 def jvm_command() -> Sequence[str] | None:
     """The command line with which this process started its JVM; None if it has not started one."""
     try:
@@ -80,7 +107,7 @@ def submitted_conf() -> SparkConf:
 
 
 def jvm_has(name: str) -> bool:
-    """Whether the JVM that runs this process's job has a class; call `submitted_conf` first, which connects to it."""
+    """Whether the JVM has a class; this process must be connected to it: by a context, or by `submitted_conf`."""
     from pyspark import SparkContext
 
     jvm: Any = SparkContext._jvm

@@ -292,7 +292,7 @@ def is_connect(spark: SparkSession) -> bool:
 def running_session() -> SparkSession | None:
     """The running session of this process, classic or Connect; None if there is none.
 
-    Starts no context. If a context runs without a session, this makes its session.
+    Makes no session: it would have no options, and a later `getOrCreate()` with options would return it.
     """
     try:
         from pyspark.sql import SparkSession
@@ -302,7 +302,7 @@ def running_session() -> SparkSession | None:
     if active is not None:
         return active
     # getActiveSession knows only this thread's session; a session that another thread started counts as well.
-    return SparkSession.builder.getOrCreate() if _py4j.context_runs() else None
+    return SparkSession.builder.getOrCreate() if _py4j.session_runs() else None
 
 
 def session_or_active(spark: SparkSession | None) -> SparkSession:

@@ -1,8 +1,9 @@
 """`enable`: adds Dovetail's jar and extension class to a session builder.
 
-It raises an error in three cases, checked in this order: the session is on a remote server; a session without Dovetail
-already runs; the JVM was started without the jar. Otherwise it chooses the jar, and appends the jar and the class to
-the existing values.
+It raises an error in four cases, checked in this order: the session is on a remote server; a session without Dovetail
+already runs; a context without the jar or the class already runs; the JVM was started without the jar. Otherwise it
+chooses the jar, and appends the jar and the class to the existing values. It never makes a session itself: that session
+would have no options.
 """
 
 from __future__ import annotations
@@ -57,7 +58,8 @@ def enable(builder: Builder, **config: Any) -> Builder:
 
     Raises:
         StatementError: The argument is not a session builder.
-        SessionRunningError: A session without Dovetail, or a JVM without its jar, already runs in this process.
+        SessionRunningError: A session or a context without Dovetail, or a JVM without its jar, already runs in this
+            process.
         RemoteServerError: The builder points to a remote Spark Connect server.
         UnsupportedSparkError: Dovetail has no jar for the installed pyspark.
         JarMissingError: The jar is missing from this installation.
@@ -81,14 +83,20 @@ def enable(builder: Builder, **config: Any) -> Builder:
         if not _sql.has_dovetail(running):
             raise SessionRunningError(_running(can_attach=not _sql.is_connect(running)))
         return _with(builder, settings)
+    if _py4j.context_runs():
+        # a new session of a running context takes the extensions from the settings of the context only
+        named = _launch.split_list(_py4j.context_value(EXTENSIONS_KEY))
+        if EXTENSION not in named or not _py4j.jvm_has(EXTENSION):
+            raise SessionRunningError(_CONTEXT_WITHOUT)
+        return _with(builder, settings)
 
     jar = _jar(options)
     if _launch.GATEWAY_PORT in os.environ:
         return _enable_under_submit(builder, options, jar, settings)
     launched = _py4j.jvm_command()
     # a properties file may have named the jar, of which the command line shows nothing
-    named = launched is None or any(jar in _launch.split_list(_value_part(word)) for word in launched)
-    if not named and not _py4j.jvm_has(EXTENSION):
+    has_jar = launched is None or any(jar in _launch.split_list(_value_part(word)) for word in launched)
+    if not has_jar and not _py4j.jvm_has(EXTENSION):
         raise SessionRunningError(_JVM_WITHOUT_JAR)
 
     appended = appended_conf(options, jar)
@@ -216,6 +224,12 @@ def _running(can_attach: bool) -> str:
 _SUBMIT_ADVICE = (
     "spark-submit --jars $(dovetail jar-path) --conf spark.sql.extensions=dovetail.DovetailExtensions ... "
     "(`dovetail submit-args` prints these options)"
+)
+_CONTEXT_WITHOUT = (
+    "a SparkContext without Dovetail already runs in this process, and its sessions read jars and extensions from its "
+    "configuration only. Do not make the context yourself: call enable() first, and take spark.sparkContext from the "
+    "session. Or start the session without enable(), and call dovetail.attach(spark). If the platform makes the "
+    f"context, change its configuration: {_SUBMIT_ADVICE}."
 )
 _JVM_WITHOUT_JAR = (
     "the session was stopped, but its JVM still runs in this process. It was started without Dovetail's jar, so a new "

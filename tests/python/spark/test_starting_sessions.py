@@ -117,6 +117,42 @@ say(dovetail.status(dovetail.enable(builder()).getOrCreate()).version)
     assert evaluator == "dovetail.DovetailCostEvaluator 9"
 
 
+def test_a_context_without_a_session_gets_the_session_of_the_user(run_python: Any) -> None:
+    done = run_python(
+        START
+        + """
+from pyspark import SparkConf, SparkContext
+
+def context(**settings):
+    plain = SparkConf().setMaster("local[1]").setAppName("own context").set("spark.ui.enabled", "false")
+    return SparkContext(conf=plain.setAll([(f"spark.{key}", value) for key, value in settings.items()]))
+
+def static(session):
+    session.sql("SELECT 1").collect()
+    return session.conf.get("spark.sql.warehouse.dir").removeprefix("file:") == home
+
+sc = context(**{"jars": dovetail.jar_path(), "sql.extensions": "dovetail.DovetailExtensions"})
+refused(lambda: dovetail.explain("SELECT 1"))
+spark = dovetail.enable(builder(), card_weight=0.25).getOrCreate()
+say(static(spark), dovetail.status(spark).version, dovetail.Config.from_session(spark).card_weight)
+# also if pyspark still knows the session of a stopped context
+sc.stop()
+context(**{"sql.extensions": "io.example.Absent"})  # this JVM was started with the value of the first context
+refused(lambda: dovetail.enable(builder()))
+spark = builder().getOrCreate()
+say(static(spark))
+refused(lambda: dovetail.enable(builder()))
+"""
+    )
+    no_session, options, no_extension, plain, running = lines(done)
+    assert no_session.startswith("StatementError | no Spark session")
+    assert options == f"True {dovetail.__version__} 0.25"
+    assert no_extension.startswith("SessionRunningError | a SparkContext without Dovetail already runs")
+    assert "dovetail.attach(spark)" in no_extension
+    assert plain == "True"
+    assert running.startswith("SessionRunningError | a Spark session without Dovetail already runs")
+
+
 @pytest.mark.lines
 def test_a_jar_of_another_spark_line_leaves_plain_spark(run_python: Any, spark_line: tuple[int, int]) -> None:
     other = dovetail.jar_path("4.0" if spark_line != (4, 0) else "4.1")
