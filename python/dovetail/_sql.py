@@ -45,6 +45,15 @@ NEED_STATEMENTS = (
 _QUERY_ERRORS = "SQLQueryContextLogger"
 
 _UNKNOWN_FUNCTION = ("UNRESOLVABLE_TABLE_VALUED_FUNCTION", "UNRESOLVED_ROUTINE")
+# If the current catalog is not Spark's own, Spark looks there for an unknown table function, and says that the catalog
+# has none. The message names the catalog and not the function. The second condition is that of Spark 3.5, which also
+# has it for other abilities.
+_NO_FUNCTIONS = ("MISSING_CATALOG_ABILITY.TABLE_VALUED_FUNCTIONS", "_LEGACY_ERROR_TEMP_1184")
+_NO_FUNCTIONS_TEXT = "does not support table-valued functions"
+
+# The function that has no arguments: only this function itself can be unknown in a call of it.
+_VERSION = "dovetail_version"
+
 _NOT_ENABLED = (
     "Dovetail is not on in this Spark session. Start the session with "
     "dovetail.enable(SparkSession.builder).getOrCreate(), or bring Dovetail to this one: dovetail.attach(spark). Under "
@@ -178,9 +187,18 @@ def function_rows(spark: SparkSession, function: str, *arguments: str) -> list[d
     try:
         return [row.asDict() for row in rows(spark, f"SELECT * FROM {function}({literals})")]  # noqa: S608 - escaped
     except Exception as error:
-        if is_spark_error(error) and condition(error).startswith(_UNKNOWN_FUNCTION) and function in str(error):
+        if is_spark_error(error) and _says_unknown(spark, function, error):
             raise NotEnabledError(_not_enabled(spark)) from None
         raise
+
+
+def _says_unknown(spark: SparkSession, function: str, error: Exception) -> bool:
+    """Whether Spark says that there is no such table function."""
+    named = condition(error)
+    if named in _NO_FUNCTIONS and _NO_FUNCTIONS_TEXT in str(error):
+        # an argument of the call may be a query with an unknown function
+        return function == _VERSION or not has_dovetail(spark)
+    return named.startswith(_UNKNOWN_FUNCTION) and function in str(error)
 
 
 def _not_enabled(spark: SparkSession) -> str:
@@ -237,7 +255,7 @@ def has_dovetail(spark: SparkSession) -> bool:
 
 def require_dovetail(spark: SparkSession) -> None:
     """Raises NotEnabledError, with instructions, if the session does not have Dovetail."""
-    function_rows(spark, "dovetail_version")
+    function_rows(spark, _VERSION)
 
 
 def setting(spark: SparkSession, key: str) -> str | None:
