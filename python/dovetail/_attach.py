@@ -10,7 +10,8 @@ There is no SQL for this; _py4j.py does it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,19 +45,26 @@ class Attachment:
         status: Dovetail's version and state in the session.
         here: Features that work in the running session.
         needs_new_session: Features that work only in `session`.
-        session: A copy of the running session with all features of Dovetail. It has the same context, catalog and
-            cached tables, and the current temporary views, settings and registered functions.
+        session: A copy of the running session with all features of Dovetail. It has the same context, catalogs and
+            cached tables, and the current catalog, namespace, temporary views, settings and registered functions. It
+            does not have the session variables (DECLARE VARIABLE). The first access makes the copy; from then on,
+            `RDD.toDF` makes DataFrames in the copy, as pyspark does for every new session. If the running session has
+            all features, this is the running session.
     """
 
     status: Status
     here: tuple[str, ...]
     needs_new_session: tuple[str, ...]
-    session: SparkSession
+    _running: SparkSession = field(repr=False)
+
+    @cached_property
+    def session(self) -> SparkSession:
+        return _py4j.copy_of(self._running) if self.needs_new_session else self._running
 
     def __str__(self) -> str:
         lines = [str(self.status), "in this session:", *(f"  {part}" for part in self.here)]
         if self.needs_new_session:
-            lines += ["in a new session only (spark = dovetail.attach(spark).session):"]
+            lines += ["in a new session only (spark = dovetail.attach(spark).session, a copy without variables):"]
             lines += [f"  {part}" for part in self.needs_new_session]
         return "\n".join(lines)
 
@@ -66,7 +74,8 @@ def attach(spark: SparkSession, jar: str | Path | None = None, **config: Any) ->
 
     Prefer `enable` if you start the session yourself. `attach` is for sessions that a platform has started. It adds
     what the running session accepts, and reports which features need a new session; `.session` is such a session, a
-    copy of the running one. Call `attach` again whenever the platform starts a session.
+    copy of the running one that is made when you ask for it. Call `attach` again whenever the platform starts a
+    session.
 
     Args:
         spark: A classic session, with Dovetail or without.
@@ -96,9 +105,8 @@ def attach(spark: SparkSession, jar: str | Path | None = None, **config: Any) ->
     for key, value in settings.items():
         _sql.put(spark, key, value)
     whole = before and _py4j.parses(spark, "DOVETAIL PROFILE SELECT 1")
-    found = spark if whole else _py4j.copy_of(spark)
     here, elsewhere = ((*HERE, *NEW_SESSION), ()) if whole else (HERE, NEW_SESSION)
-    return Attachment(status(spark), here, elsewhere, found)
+    return Attachment(status(spark), here, elsewhere, spark)
 
 
 def _check(spark: object) -> None:

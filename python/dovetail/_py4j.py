@@ -145,8 +145,20 @@ def is_stopped(spark: SparkSession) -> bool:
 
 
 def copy_of(spark: SparkSession) -> SparkSession:
-    """A new session with the same context, catalog and cached tables, and the current views, settings and functions."""
-    return type(spark)(spark.sparkContext, _classic(spark).cloneSession())
+    """A new session with the same context, catalogs and cached tables, and the current state of the session.
+
+    This state consists of views, settings, functions, and the current catalog and namespace. Variables are not copied.
+    As with every new session, pyspark's `RDD.toDF` makes DataFrames in this one from now on.
+    """
+    old = _classic(spark)
+    new = old.cloneSession()
+    # Spark's copy has its own manager of catalogs, which starts at the default catalog
+    ours, theirs = (session.sessionState().catalogManager() for session in (old, new))
+    theirs.setCurrentCatalog(ours.currentCatalog().name())
+    # the namespace that a catalog starts with need not exist, and Spark refuses to set it
+    if list(theirs.currentNamespace()) != list(ours.currentNamespace()):
+        theirs.setCurrentNamespace(ours.currentNamespace())
+    return type(spark)(spark.sparkContext, new)
 
 
 def parses(spark: SparkSession, statement: str) -> bool:

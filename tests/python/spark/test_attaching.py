@@ -18,6 +18,7 @@ import os, sys, tempfile
 import dovetail
 from chispa import assert_df_equality
 from frames import assert_rows
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 home = tempfile.mkdtemp()
@@ -26,6 +27,9 @@ builder = (
     .config("spark.sql.shuffle.partitions", "2").config("spark.sql.warehouse.dir", home)
     .config("spark.sql.codegen.wholeStage", "false").config("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     .config("spark.driver.extraJavaOptions", f"-Dderby.system.home={home}")
+    .config("spark.sql.catalog.v2", "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog")
+    .config("spark.sql.catalog.v2.url", "jdbc:derby:memory:v2;create=true")
+    .config("spark.sql.catalog.v2.driver", "org.apache.derby.jdbc.EmbeddedDriver")
 )
 """
 )
@@ -48,7 +52,21 @@ old = spark.sql(query)
 want = spark.createDataFrame(old.collect(), old.schema)
 before = spark.sql(query)
 
+# in another catalog, Spark's error names the catalog and not the unknown function
+spark.sql("USE v2.APP")
+refused(lambda: dovetail.status(spark))
 attached = dovetail.attach(spark, planning_budget_ms=321)
+try:
+    dovetail.explain("SELECT * FROM nosuch(1)", spark)
+except AnalysisException:
+    say("the function of the query")
+# the running session stays that of new DataFrames, until someone takes the copy
+spark.sparkContext.parallelize([(1,)]).toDF(["a"]).createOrReplaceTempView("one")
+say(spark.sql("SELECT a FROM one").first().a)
+say(*attached.session.sql("SELECT current_catalog(), current_schema()").first())
+for each in (spark, attached.session):
+    each.sql("USE spark_catalog.default")
+
 say(attached.status)
 say(attached.session is spark, dovetail.status(spark) == attached.status)
 say("DOVETAIL ANALYZE" in str(attached), "spark = dovetail.attach(spark).session" in str(attached))
@@ -97,6 +115,10 @@ refused(lambda: dovetail.attach(spark))
 """
     )
     (
+        off,
+        unknown,
+        one,
+        catalog,
         status,
         same,
         said,
@@ -116,6 +138,8 @@ refused(lambda: dovetail.attach(spark))
         new,
         stopped,
     ) = lines(done)
+    assert off.startswith("NotEnabledError")
+    assert (unknown, one, catalog) == ("the function of the query", "1", "v2 APP")
     assert status.endswith(": on")
     assert (same, said, here) == ("False True", "True True", "True")
     assert (advised, setting, switch) == ("unknown 5000", "321", "False")
