@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dovetail import _sql
 from dovetail._error_text import got
+from dovetail._spark_errors import condition, is_spark_error
 from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
@@ -80,7 +81,14 @@ def temporary_view(frame: DataFrame, call: str) -> Iterator[str]:
 def view_of_text(spark: SparkSession, query: str, call: str) -> Iterator[str]:
     """Creates a temporary view of a query's text for the body of a `with`; Spark's parser rejects any other text."""
     view = _new_name(call)
-    _sql.rows(spark, f"CREATE TEMPORARY VIEW {view} AS {query}")
+    try:
+        _sql.rows(spark, f"CREATE TEMPORARY VIEW {view} AS {query}")
+    except Exception as error:
+        if not (is_spark_error(error) and condition(error) == "COLUMN_ALREADY_EXISTS"):
+            raise
+        # The view of a DataFrame may have columns of the same name. The parser has read the text as a query, so making
+        # the DataFrame runs no command.
+        _sql.frame(spark, query).createOrReplaceTempView(view)
     try:
         yield view
     finally:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from _typeshed import DataclassInstance
-    from pyspark.sql import Row, SparkSession
+    from pyspark.sql import DataFrame, Row, SparkSession
 
 R = TypeVar("R", bound="DataclassInstance")
 
@@ -101,6 +101,11 @@ def rows(spark: SparkSession, statement: str) -> list[Row]:
             raise
         # the new error has the whole message of Dovetail's jar; `from None` hides the JVM's stack trace
         raise ours from None
+
+
+def frame(spark: SparkSession, query: str) -> DataFrame:
+    """The DataFrame of a query's text."""
+    return spark.sql(query)
 
 
 @contextmanager

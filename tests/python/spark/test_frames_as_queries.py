@@ -49,7 +49,9 @@ def test_stats(spark: SparkSession, joined: DataFrame) -> None:
     assert (of_frame.table, of_text.table) == ("DataFrame", "query")
     assert of_frame.columns == of_text.columns
     assert (of_frame["k"].min, of_frame.confidence) == ("1", "estimated")
+    # columns of the same name
     assert {c.name for c in dovetail.stats(spark, joined).columns} == {"o", "k", "w", "x"}
+    assert dovetail.stats(spark, TEXT.format(1)).columns == dovetail.stats(spark, joined).columns
     with pytest.raises(ParseException, match="INSERT"):
         dovetail.stats(spark, "WITH a AS (SELECT 1 AS o, 2 AS k) INSERT INTO ff SELECT * FROM a")
     assert spark.table("ff").count() == 20000
