@@ -151,7 +151,7 @@ class SparkAnalyze(Mode):
         skipped = [c for c in table.columns if request.columns == ALL and not table.analyzable(c)]
         if skipped:
             found.append(f"Spark has no statistics for {_typed(table, skipped)}; the other columns are analyzed.")
-        if _sql.setting(spark, CBO_KEY) == "true":
+        if _sql.is_true(spark, CBO_KEY):
             found += _misled(spark, table, request)
         return [f"{table.name}: {text}" for text in found]
 

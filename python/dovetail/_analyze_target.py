@@ -231,7 +231,7 @@ def table(spark: SparkSession, parts: tuple[str, ...]) -> Table:
         parts,
         columns,
         tuple(partition_columns),
-        case_sensitive=_sql.setting(spark, "spark.sql.caseSensitive") == "true",
+        case_sensitive=_sql.is_true(spark, "spark.sql.caseSensitive"),
         quotes=_sql.quotes(spark),
     )
 

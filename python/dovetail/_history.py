@@ -29,7 +29,7 @@ class SubplanHistory:
         upper_factor: Upper end of this interval; None if it is "counted".
         runs: Number of runs of the group.
         orders: Number of join orders that have run; None if it is "corrected".
-        last_run: Time of the last run, in the session's time zone.
+        last_run: Time of the last run, in the time zone of the Python process.
     """
 
     HEADER: ClassVar[tuple[str, ...]] = (

@@ -19,7 +19,7 @@ class LoggedQuery:
 
     Attributes:
         id: Number of the query; `dovetail.explain(id, spark)` explains it.
-        optimized_at: Time of planning, in the session's time zone.
+        optimized_at: Time of planning, in the time zone of the Python process.
         query: Text of the query; None for a DataFrame.
         groups: Number of join groups.
         reordered: Number of join groups whose order changed.

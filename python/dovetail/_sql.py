@@ -158,7 +158,7 @@ def text_literal(spark: SparkSession, text: str, what: str = "") -> str:
 
 def quotes(spark: SparkSession) -> Quotes:
     """How this session's parser reads string literals."""
-    return Quotes.ADJACENT if setting(spark, ESCAPED_LITERALS_KEY) == "true" else Quotes.BACKSLASH
+    return Quotes.ADJACENT if is_true(spark, ESCAPED_LITERALS_KEY) else Quotes.BACKSLASH
 
 
 def require_running(spark: SparkSession) -> None:
@@ -266,6 +266,11 @@ def require_dovetail(spark: SparkSession) -> None:
 def setting(spark: SparkSession, key: str) -> str | None:
     """A configuration value of the session as text; None if it is not set."""
     return spark.conf.get(key, None)
+
+
+def is_true(spark: SparkSession, key: str) -> bool:
+    """Whether a setting is true. Spark accepts any letter case and blanks, and keeps them in the value."""
+    return (setting(spark, key) or "").strip().lower() == "true"
 
 
 def put(spark: SparkSession, key: str, value: str) -> None:

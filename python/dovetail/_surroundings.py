@@ -132,7 +132,8 @@ def _store(conf: Conf) -> Check:
 
 def _unwritable(directory: Path) -> str:
     """Why a directory cannot be written or created; empty if it can."""
-    there = next(parent for parent in (directory, *directory.parents) if parent.exists())
+    # below a directory that cannot be read, os.path.exists is false; Path.exists raises an error before Python 3.14
+    there = next(parent for parent in (directory, *directory.parents) if os.path.exists(parent))  # noqa: PTH110
     if not there.is_dir():
         return f"{there} is a file"
     return "" if os.access(there, os.W_OK | os.X_OK) else f"no permission to write to {there}"

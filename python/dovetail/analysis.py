@@ -181,7 +181,10 @@ class _Run:
         try:
             with _watch.statement(self.spark, tell):
                 return _sql.statement_rows(self.spark, statement.sql)
-        except (AnalyzeError, NotEnabledError):
+        except NotEnabledError:
+            raise
+        except AnalyzeError as error:
+            _call_by_label(table, error)
             raise
         except DovetailError as error:
             raise AnalyzeError(f"{table.name} could not be analyzed: {error}") from error
@@ -193,3 +196,10 @@ class _Run:
     def _result(self, table: Table, answers: Sequence[Row]) -> TableStats:
         self.notes += self.mode.notes(self.spark, table, self.request, answers)
         return self.mode.known(self.spark, table, self.request)
+
+
+def _call_by_label(table: Table, error: AnalyzeError) -> None:
+    """Replaces the name of a DataFrame's view in an error of the jar: users do not know it, and it is dropped."""
+    if table.kind == "frame":
+        error.args = (str(error).replace(table.quoted, table.name),)
+        error.parameters = {key: value.replace(table.quoted, table.name) for key, value in error.parameters.items()}

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies
 
 import dovetail
-from dovetail import _py4j, _spark_errors, _sql
+from dovetail import _launch, _py4j, _spark_errors, _sql
 from dovetail._analyze_target import FILE_FORMATS
 from dovetail._identifiers import parse_name
 from dovetail.cli import errors, views
@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 # A command prints only its result: no log, no progress bar, no user interface.
 _ALONE = {"spark.ui.showConsoleProgress": "false", "spark.ui.enabled": "false"}
 _QUIET = {"spark.log.level": "OFF"}
+
+# Where the session of a command runs if no setting says so: on this machine, with all cores.
+_MASTER_KEY = "spark.master"
+_MASTER = "local[*]"
 
 # "hive", or "in-memory" for an empty catalog.
 _CATALOG_KEY = "spark.sql.catalogImplementation"
@@ -60,7 +64,9 @@ def add_session(command: Parser, views: bool = True, remote: bool = True) -> Non
         )
     if remote:
         options.add_argument("--remote", type=_server, metavar="URL", help="Spark Connect server, sc://host:15002")
-    options.add_argument("--master", default="local[*]", help="master of the session (default: local[*])")
+    options.add_argument(
+        "--master", help=f"master of the session (default: {_MASTER_KEY} of spark-defaults.conf, or else {_MASTER})"
+    )
     options.add_argument(
         "--conf",
         type=_setting,
@@ -133,7 +139,7 @@ def _is_elsewhere(remote: str | None) -> bool:
     return remote is not None and remote.startswith("sc://")
 
 
-def _started(remote: str | None, master: str, conf: dict[str, str], verbose: bool) -> SparkSession:
+def _started(remote: str | None, master: str | None, conf: dict[str, str], verbose: bool) -> SparkSession:
     try:
         from pyspark.sql import SparkSession
     except ImportError as missing:
@@ -144,7 +150,7 @@ def _started(remote: str | None, master: str, conf: dict[str, str], verbose: boo
         raise WrongWordsError(f"argument --conf: {error}") from error
     builder = SparkSession.builder.appName("dovetail")
     if remote is None:
-        builder.master(master)
+        builder.master(master or _launch.configured().get(_MASTER_KEY, _MASTER))
         conf = {**_ALONE, **({} if verbose else _QUIET), **conf}
     else:
         _reach(remote)

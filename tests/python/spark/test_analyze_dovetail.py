@@ -57,6 +57,10 @@ def test_a_path_and_a_frame(spark: SparkSession, pieces: str) -> None:
     # its view is in its own session
     assert isinstance(dovetail.analyze(spark.newSession(), frame, progress=False), TableStats)
     assert_rows(files(spark, f"PATH parquet.`{pieces}`").select("files_read"), (0,))
+    # nor is its name in an error
+    with pytest.raises(PartitionNotFoundError, match=r"^DataFrame is not partitioned") as caught:
+        dovetail.analyze(spark, frame, partitions={"g": 1}, progress=False)
+    assert caught.value.parameters["table"] == "DataFrame"
     assert_rows(spark.sql("SHOW VIEWS").where("viewName LIKE '%dovetail%'"))
 
 

@@ -50,6 +50,8 @@ for name, words in typings.items():
         words = words[1:]
         sys.stdin = open("q.sql")
     found[name] = typed(*words, *quiet)
+os.environ["PYSPARK_SUBMIT_ARGS"] = "--master local[5] pyspark-shell"
+found["submitted"] = typed("compare", "SELECT DISTINCT spark_partition_id() FROM range(9)", "--no-warmup", *quiet[2:])
 print("found:" + json.dumps(found))
 """
 
@@ -130,6 +132,9 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
     hinted = {name for name in failing if "a session with an empty catalog. Name files with --view" in err[name]}
     assert hinted == {"no table", "no target", "no statistics"}
     assert "/proc/none: the directory could not be created. Set spark.dovetail.store.path" in err["no place"]
+
+    # without --master, a command runs where the settings say
+    assert re.search(r"^rows +5 +5$", out["submitted"], re.MULTILINE)
 
     # commands of the page: none reports an error, and the output file exists
     assert {name: err[name] for name in page if err[name] and "wrote" not in err[name]} == {

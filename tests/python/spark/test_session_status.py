@@ -90,7 +90,7 @@ def test_generated_files_are_up_to_date(spark: SparkSession, root: Path) -> None
 @pytest.mark.parametrize(
     "text", ["it's", 'a "b" c', "back\\slash \\n", "line\nbreak", "\\u0041 %_ :p ? ${x}", "é 漢 🦊", ""]
 )
-@pytest.mark.parametrize("escaped", ["false", "true"])
+@pytest.mark.parametrize("escaped", ["false", "true", " True "])
 def test_a_text_reaches_spark_as_it_is(spark: SparkSession, text: str, escaped: str) -> None:
     with _sql.settings(spark, {_sql.ESCAPED_LITERALS_KEY: escaped, "spark.sql.variable.substitute": "false"}):
         assert_rows(spark.sql(f"SELECT {_sql.text_literal(spark, text)} AS text"), (text,))

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import stat
-from collections.abc import Callable
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from dovetail import doctor, jars
+from dovetail._surroundings import _unwritable
 from dovetail.errors import PySparkMissingError
 from dovetail.jars import EXTENSION
+
+# A user id that owns no files.
+NOBODY = 65_534
 
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 
@@ -219,6 +227,28 @@ def test_statistics_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert f"for 2 tables in {tmp_path / 'store'}, the oldest 0 days old" in statistics().found
     defaults("spark.dovetail.store.path s3a://bucket/store")(monkeypatch, tmp_path)
     assert "not checked" in statistics().found
+
+
+@contextmanager
+def as_a_user() -> Iterator[None]:
+    """Without the right of root to read every file."""
+    if os.getuid() != 0:
+        yield
+        return
+    os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        yield
+    finally:
+        os.setresuid(0, 0, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="os.setresuid")
+def test_a_store_below_a_directory_that_cannot_be_read() -> None:
+    with tempfile.TemporaryDirectory() as home:
+        Path(home).chmod(0)
+        with as_a_user():
+            assert _unwritable(Path(home, "shared", "store")) == f"no permission to write to {home}"
+        Path(home).chmod(stat.S_IRWXU)
 
 
 def statistics() -> doctor.Check:
