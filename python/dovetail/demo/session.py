@@ -54,6 +54,9 @@ def session(work: Path) -> Iterator[SparkSession]:
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.dovetail.store.writeBack", "false")
         .config("spark.sql.warehouse.dir", str(work / "warehouse"))
+        # whatever spark-defaults.conf says: the user's metastore and catalogs get no tables of the demo
+        .config("spark.sql.catalogImplementation", "in-memory")
+        .config("spark.sql.defaultCatalog", "spark_catalog")
     )
     spark = dovetail.enable(builder).getOrCreate()
     try:

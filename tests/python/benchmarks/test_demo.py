@@ -19,14 +19,24 @@ from dovetail.errors import DovetailError
 
 @pytest.mark.primary
 @pytest.mark.slow
-def test_the_demo_shows_all_modes_and_the_same_answers(data_dir: Path, tmp_path: Path) -> None:
+def test_the_demo_shows_all_modes_and_the_same_answers(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = tmp_path / "demo.html"
+    metastore = tmp_path / "metastore"
+    (tmp_path / "spark-defaults.conf").write_text(
+        "spark.sql.catalogImplementation hive\nspark.sql.defaultCatalog absent\n"
+        f"spark.hadoop.javax.jdo.option.ConnectionURL jdbc:derby:;databaseName={metastore};create=true\n"
+    )
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     options = ("--scale", "0.01", "--data-dir", str(data_dir), "--queries", "q72,q3", "--page", str(page))
     done = python("-m", "dovetail", "demo", *options)
     assert done.returncode == 0, done.stderr[-5000:]
     assert "All 2 answers are the same." in done.stdout
     assert "Dovetail's joins return" in done.stdout
     assert f"Bars and join orders: {page}" in done.stdout.replace("\n", "")
+    # the user's own catalogs are left alone
+    assert not metastore.exists()
     # q72's written order joins inventory first; no cost model keeps this order
     q72 = next(line for line in done.stdout.splitlines() if line.startswith("q72"))
     assert re.search(r"([\d,]+ → ){2}[\d,]+ rows out of joins, order changed, same", q72)
