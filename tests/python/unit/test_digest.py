@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -75,6 +76,8 @@ def test_a_comparison_reads_as_a_table() -> None:
     assert lines[5].split() == ["join", "rows", "1,000,000", "10,000", "0.01"]
     assert lines[-1] == "same answer"
     assert comparison.to_dict()["plain"]["orders"] == ["((a b) c)"]
+    unseen = replace(comparison, not_compared=("tags", "point"))
+    assert str(unseen).splitlines()[-2:] == ["values not compared, only NULLs: tags, point", "same answer"]
 
 
 def test_a_different_answer_is_loud() -> None:

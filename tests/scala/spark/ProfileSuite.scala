@@ -79,6 +79,22 @@ class ProfileSuite extends StarSuite {
     )(assert(profile("SELECT f.v FROM f JOIN a ON f.k1 = a.k").get("shuffle_bytes").asLong > 5000L))
   }
 
+  test("the digest tells unusual numbers apart, and names the columns whose values it does not cover") {
+    def digest(value: String): JsonNode = profile(s"SELECT $value AS v, 1 AS one").get("digest")
+    Seq("DOUBLE", "FLOAT").foreach { floating =>
+      val digests = Seq("'NaN'", "'Infinity'", "'-Infinity'", "0.0", "NULL").map(v => digest(s"CAST($v AS $floating)"))
+      assert(digests.map(_.get("hash").asText).distinct.size == digests.size)
+      assert(digests.forall(_.get("not_compared").isEmpty))
+    }
+    Seq("array(%s)", "named_struct('a', 1, 'b', %s)", "map('a', %s)").foreach { nested =>
+      // one sum, added in two orders
+      val digests = Seq("0.1D + 0.2D + 0.3D", "0.3D + 0.2D + 0.1D").map(sum => digest(nested.format(sum)))
+      assert(digests.distinct.size == 1, nested)
+      assert(items(digests.head.get("not_compared")).map(_.asText) == Vector("v"))
+    }
+    assert(digest("array(1)").get("hash") != digest("array(2)").get("hash"))
+  }
+
   test("the answer's rows, the digest's, and the orders") {
     val (ours, plain) = (profile(star), dovetail(on = false)(profile(star)))
     assert(ours.get("enabled").asBoolean && !plain.get("enabled").asBoolean)
