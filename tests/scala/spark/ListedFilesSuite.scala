@@ -139,6 +139,8 @@ class ListedFilesSuite extends DovetailSuite {
       // the threads may start late
       while (index.listings.get < 1L || other.listings.get < 1L) Thread.onSpinWait()
       assert(index.listings.get == 1L && other.listings.get == 1L)
+      val start = System.nanoTime()
+      assert(ListedFiles.atHand(index, waits = false).isEmpty && System.nanoTime() - start < 900000000L)
       assert(ListedFiles.atHand(index).isEmpty, "work after planning waits a moment for a listing under way, no longer")
     } finally { index.release.countDown(); other.release.countDown() }
     // waits for the listing that is under way, or finds the one that has ended

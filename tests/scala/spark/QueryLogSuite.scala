@@ -1,10 +1,20 @@
 package org.apache.spark.sql.dovetail
 
+import java.lang.reflect.Modifier
 import java.util.concurrent.ConcurrentLinkedQueue
+import java.util.{Collections, IdentityHashMap}
 
+import scala.collection.mutable
+
+import dovetail.kernel.enumerate.Search
+import dovetail.kernel.size.CardinalityModel
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.log.{LoggedRun, PlanSection, QueryLog}
+import org.apache.spark.sql.dovetail.plan.GroupOrdering
+import org.apache.spark.sql.dovetail.report.Trace
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.types.{LongType, StructField, StructType}
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Seconds, Span}
@@ -106,6 +116,39 @@ class QueryLogSuite extends StarSuite with Eventually {
     withoutIdempotenceCheck(spark.sql(star).collect())
     eventually(assert(newest.getAs[Int]("runs") == 1))
     assert(log.all.last.bytes > 1000L && log.all.last.bytes < 10000L)
+  }
+
+  /** The objects of these classes that can be reached through Dovetail's and Scala's objects, with the ways to them. */
+  private def reachable(from: AnyRef, wanted: Seq[Class[_]]): Seq[String] = {
+    val seen  = Collections.newSetFromMap(new IdentityHashMap[AnyRef, java.lang.Boolean])
+    val to    = mutable.Stack(from -> List(from.getClass.getName))
+    val found = mutable.ArrayBuffer.empty[String]
+    while (to.nonEmpty) {
+      val (o, way)            = to.pop()
+      def push(next: AnyRef)  = if (next != null) to.push(next -> (next.getClass.getName :: way))
+      if (seen.add(o)) o match {
+        case _ if wanted.exists(_.isInstance(o)) => found += way.mkString(" < ")
+        case a: Array[AnyRef]                    => a.foreach(push)
+        case _ if Followed.exists(o.getClass.getName.startsWith(_)) =>
+          Iterator.iterate[Class[_]](o.getClass)(_.getSuperclass).takeWhile(_ != null).flatMap(_.getDeclaredFields)
+            .filterNot(f => f.getType.isPrimitive || Modifier.isStatic(f.getModifiers))
+            .foreach { f => f.setAccessible(true); push(f.get(o)) }
+        case _ => ()
+      }
+    }
+    found.toSeq
+  }
+
+  private val Followed = Seq("org.apache.spark.sql.dovetail.", "dovetail.", "scala.")
+
+  test("an entry that waits to be filled does not keep the search, the samples and the statistics in memory") {
+    val (_, trace) = Trace.collecting(detailed = false)(optimized(star))
+    assert(reachable(trace, Seq(classOf[JoinGroup])).nonEmpty)
+    val heavy =
+      Seq(classOf[PlanStatistics], classOf[Search], classOf[CardinalityModel], classOf[GroupOrdering])
+    val kept = reachable(trace, heavy)
+    assert(kept.isEmpty)
+    assert(trace.groups.exists(_.status == "reordered"))
   }
 
   test("a query inside of a query, and a write") {

@@ -63,6 +63,16 @@ sealed trait JoinTree {
     case _                => Vector.empty
   }
 
+  /** The same without the methods that were not chosen: they are computed on request from the whole search. */
+  def light: JoinTree = this match {
+    case l: JoinTree.Leaf => l
+    case j: JoinTree.Join =>
+      val (left, right)      = (j.left.light, j.right.light)
+      def input(t: JoinTree) = MethodChoice.Input(t.bytes, t.memory, broadcast = false, partitioned = false)
+      val chosen             = MethodChoice(input(left), input(right), Vector(MethodChoice.Way(j.method, j.own.total)))
+      j.copy(left = left, right = right)(() => chosen)
+  }
+
   def shape: Shape = this match {
     case l: JoinTree.Leaf => Shape.Leaf(l.relation)
     case j: JoinTree.Join => Shape.Join(j.left.shape, j.right.shape)

@@ -22,7 +22,11 @@ final case class Outcome(
     algorithm: String,
     pairs: Long,
     note: Option[String]
-)(val runnerUp: () => Option[JoinTree])
+)(val runnerUp: () => Option[JoinTree]) {
+
+  /** The same without what is computed on request, which keeps the search in memory. */
+  def light: Outcome = copy(best = best.light, original = original.light)(() => None)
+}
 
 /**
  * Finds the join order of a graph within a budget of pairs and time: exactly, otherwise by linearized dynamic

@@ -4,9 +4,9 @@ package org.apache.spark.sql.dovetail.base
 object HeapLimit {
 
   /**
-   * The smaller of two numbers of bytes.
+   * The smaller of two numbers, usually of bytes.
    *
-   * @param most bytes that are enough
+   * @param most number that is enough
    * @param part one part in so many of the largest heap of this JVM
    */
   def apply(most: Long, part: Long): Long = math.min(most, Runtime.getRuntime.maxMemory / part)

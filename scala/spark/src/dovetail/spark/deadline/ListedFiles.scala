@@ -48,12 +48,14 @@ object ListedFiles {
   /**
    * All files of the index, without another listing: from memory, from a listing that is under way, or from one that
    * has ended a moment ago. None if there is no such listing. Work after planning must not compete with the query.
+   *
+   * @param waits whether to wait a moment for a listing that is under way
    */
-  def atHand(index: FileIndex): Option[Seq[PartitionDirectory]] = index match {
+  def atHand(index: FileIndex, waits: Boolean = true): Option[Seq[PartitionDirectory]] = index match {
     case _: PartitioningAwareFileIndex => Some(SharedFileIndex.source(index).listFiles(Nil, Nil))
     case _                             =>
       val listing = Listing(index, Nil)
-      def under   = Option(underWay.get(listing)).flatMap(soon)
+      def under   = Option(underWay.get(listing)).filter(waits || _.isDone).flatMap(soon)
       def ended   = listings.get(listing).filter(_.isRecent).map(_.files)
       listing.kept.orElse(under).orElse(ended)
   }

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.TextHash
 import org.apache.spark.sql.dovetail.deadline.{ListedFiles, PlanningTime, TableVersion}
 import org.apache.spark.sql.dovetail.leaf.HiddenRows
+import org.apache.spark.sql.dovetail.log.QueryLog
 import org.apache.spark.sql.dovetail.report.DataStamp
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitionDirectory}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
@@ -63,9 +64,12 @@ final class DataStamps {
   private def files(index: FileIndex): Option[Data] =
     listing(index).map(all => OfFiles(all.iterator.flatMap(_.files).map(_.fileStatus).toVector))
 
-  /** Nothing is listed beside a query that runs: the listing would be a job before the query's own jobs. */
+  /**
+   * Nothing is listed beside a query that runs: the listing would be a job before the query's own jobs. If further
+   * queries wait to be logged, a listing under way is not waited for.
+   */
   private def listing(index: FileIndex): Option[Seq[PartitionDirectory]] =
-    if (PlanningTime.isLimited) ListedFiles(index) else ListedFiles.atHand(index)
+    if (PlanningTime.isLimited) ListedFiles(index) else ListedFiles.atHand(index, waits = !QueryLog.othersWait)
 }
 
 private object DataStamps {

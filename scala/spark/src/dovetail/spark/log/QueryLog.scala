@@ -222,13 +222,19 @@ object QueryLog {
       other.logicalLink.flatMap(_.getTagValue(Entry)).toSet ++ (other.children ++ other.subqueries).flatMap(places)
   }
 
+  /** Bytes of the largest heap of this JVM per entry that may wait: an entry takes up to some megabytes. */
+  private val PerWaiting = 16L * 1024 * 1024
+
   /**
-   * Most entries that wait to be filled. Each keeps its plan in memory, and they would pile up if a file system did not
-   * answer. Further queries are not logged.
+   * Most entries that wait to be filled. Each keeps its plan and its join graph in memory, and they would pile up if a
+   * file system did not answer. Further queries are not logged.
    */
-  private val MostWaiting = 200
+  private val MostWaiting = HeapLimit(200L, part = PerWaiting)
 
   private val waiting = new AtomicInteger
+
+  /** Whether entries wait to be filled, other than the one that is being filled. */
+  def othersWait: Boolean = waiting.get > 1
 
   /** Most bytes of the entries of all logs together: a hundred queries of 300 joins. */
   private val MostBytes = HeapLimit(64L * 1024 * 1024, part = 20L)

@@ -10,7 +10,7 @@ import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
 import org.apache.spark.sql.dovetail.history.{HistoryEntry, KnownRuns, RecognizedGroup, RunRecorder}
-import org.apache.spark.sql.dovetail.report.{Decision, GroupIdentity, GroupReport, Trace}
+import org.apache.spark.sql.dovetail.report.{Decision, DecisionBasis, GroupIdentity, GroupReport, Trace}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.{Capture, GroupForm, Steering}
 import org.apache.spark.sql.internal.SQLConf
@@ -31,7 +31,7 @@ final class GroupOrdering(
     filters: FilterAllowance,
     remembers: Boolean
 ) {
-  import GroupOrdering.OrderedGroup
+  import GroupOrdering.{OrderedGroup, reported}
 
   private val search = new GroupSearch(planner, steering, preparation, statistics.uncertain, filters)
   private val veto   = new OrderVeto(planner, needed)
@@ -145,37 +145,12 @@ final class GroupOrdering(
     val several  = group.leaves.size > 2
     val at       = System.currentTimeMillis
     val shown    = several || decision.taken || noted || order.ranges.nonEmpty || cuts.nonEmpty
-    if (shown) Trace.record(reported(ready, decision, reduced, at, _))
+    // an entry of the query log may wait: the closure must not hold this object, nor the search
+    val (told, basis, named) = (if (Trace.wantsDetails) decision else decision.light, planner.basis, remembers)
+    if (shown) Trace.record(reported(ready, told, reduced, at, basis, named, _))
     if (several && planner.reordersAtRunTime && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)
     if (several)
       Capture.decided(ready.form, ready.names, decision.shape, found.search.priced(_, group.shape).isDefined)
-  }
-
-  private def reported(
-      ready: PreparedGroup,
-      decision: Decision,
-      reduced: Set[Int],
-      at: Long,
-      detailed: Boolean
-  ): GroupReport = {
-    val inputs = GroupReport.InputLabels(ready.names.labels, ready.group.shape)
-    val report = GroupReport.searched(ready.graph, ready.leaves, decision, planner.basis, inputs, detailed)
-    if (detailed || !remembers) report
-    else {
-      val tree    = if (decision.taken) decision.outcome.best else decision.outcome.original
-      val planned = ready.estimated.relations.map(_.profile.rows.value)
-      val fewer   = reduced ++ tree.reducers.map(_.reduced)
-      val conf    = SQLConf.get
-      report.copy(identity =
-        new LazyValue(() =>
-          FailOpen("naming a group of joins", (_: String) => Option.empty[GroupIdentity])(
-            SQLConf.withExistingConf(conf)(
-              RunRecorder.identity(ready.group, ready.historyForms.value, ready.known, tree, planned, fewer, at)
-            )
-          )
-        )
-      )
-    }
   }
 
   /** Estimated rows of the whole group, as the search sees them. */
@@ -224,6 +199,42 @@ object GroupOrdering {
       ranges: Vector[RangeFilters.Range]
   ) {
     def plan: LogicalPlan = rebuilt.getOrElse(kept)
+  }
+
+  /**
+   * The report on a group.
+   *
+   * @param reduced   relations from which other inputs keep rows away
+   * @param at        when the query was planned, in milliseconds of the system's clock
+   * @param remembers whether the history records the group
+   */
+  private def reported(
+      ready: PreparedGroup,
+      decision: Decision,
+      reduced: Set[Int],
+      at: Long,
+      basis: DecisionBasis,
+      remembers: Boolean,
+      detailed: Boolean
+  ): GroupReport = {
+    val inputs = GroupReport.InputLabels(ready.names.labels, ready.group.shape)
+    val report = GroupReport.searched(ready.graph, ready.leaves, decision, basis, inputs, detailed)
+    if (detailed || !remembers) report
+    else {
+      val tree    = if (decision.taken) decision.outcome.best else decision.outcome.original
+      val planned = ready.estimated.relations.map(_.profile.rows.value)
+      val fewer   = reduced ++ tree.reducers.map(_.reduced)
+      val conf    = SQLConf.get
+      report.copy(identity =
+        new LazyValue(() =>
+          FailOpen("naming a group of joins", (_: String) => Option.empty[GroupIdentity])(
+            SQLConf.withExistingConf(conf)(
+              RunRecorder.identity(ready.group, ready.historyForms.value, ready.known, tree, planned, fewer, at)
+            )
+          )
+        )
+      )
+    }
   }
 
   /**

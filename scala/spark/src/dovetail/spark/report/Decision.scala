@@ -25,6 +25,9 @@ final case class Decision(
   /** The decision for the written order, for this reason. */
   def bar(why: String): Decision = copy(taken = false, barred = Some(why))
 
+  /** The same without what only details need, which keeps the search in memory. */
+  def light: Decision = copy(outcome = outcome.light)
+
   def shape: Shape = (if (taken) outcome.best else outcome.original).shape
 }
 

@@ -55,6 +55,9 @@ object Trace {
   /** Whether a trace is being collected in this thread. */
   def isOn: Boolean = scope.current.isDefined
 
+  /** Whether a trace with details is being collected in this thread. */
+  def wantsDetails: Boolean = scope.current.exists(_.detailed)
+
   /** @param report makes the report on a group; its argument says whether details are needed */
   def record(report: Boolean => GroupReport): Unit = scope.current.foreach(t => t.later(report(t.detailed)))
 
