@@ -3,16 +3,18 @@ package org.apache.spark.sql.dovetail
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, EqualTo, Expression, If, Literal, Or}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, Project}
+import org.apache.spark.sql.catalyst.plans.LeftOuter
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, JoinHint, LocalRelation, LogicalPlan, Project}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.sample.PlanSample
 import org.apache.spark.sql.dovetail.sql.Token
 import org.apache.spark.sql.dovetail.steer.PlanForm
 import org.apache.spark.sql.dovetail.table.{SampledRows, TableSample}
 import org.apache.spark.sql.functions._
-import org.apache.spark.sql.types.StringType
+import org.apache.spark.sql.types.{LongType, StringType}
 
 /**
  * Plans that programs make: they are small for Spark, and grow without bound if every column is replaced by what it is
@@ -63,6 +65,19 @@ class HugePlansSuite extends DovetailSuite with SuiteTables {
     assert(plan.collect { case p: Project => p }.size < 15, plan)
     def rows(on: Boolean) = dovetail(on)(DovetailSuite.sorted(filled.select("id", "n0", "n5", "wdb").collect()))
     assert(rows(on = true) == rows(on = false))
+  }
+
+  test("hundreds of outer joins are no group, which is found in a moment; the first three hundred inputs are one") {
+    val tables = (0 until 600).map(_ => LocalRelation(AttributeReference("k", LongType)()))
+    val plan   = tables.tail.foldLeft(tables.head: LogicalPlan)((left, t) =>
+      Join(left, t, LeftOuter, Some(EqualTo(left.output.head, t.output.head)), JoinHint.NONE)
+    )
+    def found: Option[JoinGroup] = plan.find(JoinGroup.unapply(_).isDefined).flatMap(JoinGroup.unapply)
+    assert(found.exists(_.leaves.size == 300))
+    val start = System.nanoTime()
+    found
+    val ms = (System.nanoTime() - start) / 1000000L
+    assert(ms < 5000L)
   }
 
   test("the text of a plan has a bound, however many columns it computes") {

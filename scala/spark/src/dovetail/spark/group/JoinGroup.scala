@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.group
 
+import scala.annotation.tailrec
 import scala.collection.mutable
 
 import dovetail.kernel.enumerate.Shape
@@ -112,7 +113,9 @@ object JoinGroup {
   def unapply(plan: LogicalPlan): Option[JoinGroup] = plan match {
     case Project(list, _) if !list.forall(_.isInstanceOf[Attribute]) => None
     case _ if !isAboveJoin(plan)                                     => None
-    case _                                                           =>
+    // a walk asks again for each input, and the parts of a large group take time to build
+    case _ if !isAboveInner(plan) && isTooLarge(plan) => None
+    case _                                            =>
       val whole = part(plan, 0)
       val all   = if (whole.operators.nonEmpty && whole.leaves.size > MostWithOperators) part(plan, 0, innerOnly = true)
       else whole
@@ -220,6 +223,24 @@ object JoinGroup {
     case _: Join                => true
     case _: Project | _: Filter => isAboveJoin(plan.children.head)
     case _                      => false
+  }
+
+  /** Whether the topmost join is inner. */
+  private def isAboveInner(plan: LogicalPlan): Boolean = plan match {
+    case j: Join                => j.joinType.isInstanceOf[InnerLike]
+    case _: Project | _: Filter => isAboveInner(plan.children.head)
+    case _                      => false
+  }
+
+  /** Whether a group of the plan's joins would have more than [[MostWithOperators]] leaves, by a count of its joins. */
+  private def isTooLarge(plan: LogicalPlan): Boolean = {
+    @tailrec def more(than: Int, plans: List[LogicalPlan]): Boolean = plans match {
+      case Nil                                  => false
+      case (j: Join) :: rest if transparent(j)  => than == 0 || more(than - 1, j.left :: j.right :: rest)
+      case (p @ (_: Project | _: Filter)) :: rest => more(than, p.children.head :: rest)
+      case _ :: rest                            => more(than, rest)
+    }
+    more(MostWithOperators - 1, List(plan))
   }
 
   private def transparent(j: Join): Boolean =
