@@ -1,13 +1,18 @@
 package org.apache.spark.sql.dovetail
 
 import dovetail.GuardProbe
+import org.apache.hadoop.fs.Path
 import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.catalog.{CatalogColumnStat, CatalogStatistics}
+import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, SubqueryAlias}
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.plan.{GroupOrdering, PredicateOrder, ReorderJoins}
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitionDirectory}
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 
 /** No failure in Dovetail makes a query fail: the query answers, one line is logged, and the trace has the reason. */
@@ -344,6 +349,22 @@ class FailureSuite extends StarSuite {
     withRule(new FailingRule(_, () => cancelled)) {
       assert(intercept[SparkException](answer(star)) eq cancelled)
     }
+    val plain = spark.table("a").queryExecution.analyzed.collectFirst { case r: LogicalRelation => r }.get
+    val index = new FileIndex {
+      override def rootPaths: Seq[Path]        = Seq.empty
+      override def inputFiles: Array[String]   = Array.empty
+      override def refresh(): Unit             = ()
+      override def sizeInBytes: Long           = 1L
+      override def partitionSchema: StructType = new StructType
+      override def listFiles(partitions: Seq[Expression], data: Seq[Expression]): Seq[PartitionDirectory] =
+        throw cancelled
+    }
+    val leaf = plain.relation match {
+      case f: HadoopFsRelation => plain.copy(relation = f.copy(location = index)(spark))
+      case other               => fail(other.toString)
+    }
+    val footers = new FooterStatistics(spark.sessionState.conf, _ => "a")
+    assert(intercept[SparkException](footers.readAhead(Seq(leaf), AttributeSet.empty)) eq cancelled)
   }
 
   test("a very deep plan is planned") {

@@ -25,8 +25,7 @@ object FailOpen {
   def apply[A](what: String, fallback: String => A)(body: => A): A =
     try body
     catch {
-      case e: SparkException if isCancelled(e) => throw e
-      case Survivable(e)                       =>
+      case Survivable(e) =>
         val reason = s"$what failed: $e"
         warnOnce(
           s"$what ${e.getClass.getName} ${Option(e.getStackTrace).flatMap(_.headOption).getOrElse("")}",
@@ -53,6 +52,7 @@ object FailOpen {
     // is free again once Dovetail gives up, and Spark's own plan may need less of it.
     def unapply(e: Throwable): Option[Throwable] = e match {
       case _: LinkageError | _: StackOverflowError | _: OutOfMemoryError => Some(e)
+      case cancelled: SparkException if isCancelled(cancelled)           => None
       case _                                                             => Some(e).filter(NonFatal(_))
     }
   }

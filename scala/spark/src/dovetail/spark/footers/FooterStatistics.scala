@@ -2,12 +2,11 @@ package org.apache.spark.sql.dovetail.footers
 
 import java.util.IdentityHashMap
 
-import scala.util.control.NonFatal
-
 import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.internal.SQLConf
 
@@ -70,7 +69,7 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
     val files =
       try if (enabled) TableFooters.listed(name(leaf), leaf, conf.caseSensitiveAnalysis) else None
       catch {
-        case NonFatal(e) =>
+        case Survivable(e) =>
           FailOpen.warnOnce(
             s"listing ${name(leaf)}",
             s"The files of ${name(leaf)} cannot be listed to read their footers. Its size is used instead: $e"
