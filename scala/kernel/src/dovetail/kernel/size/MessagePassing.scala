@@ -191,11 +191,17 @@ private[size] object MessagePassing {
     result
   }
 
-  /** Keys of all messages that are kept, 16 to 32 bytes each: at most 32 MB. */
-  private val MostNumbers = 1000000L
+  /**
+   * Bytes of what one object keeps: enough for messages of thousands of sets. It is a small part of the heap, because
+   * several queries are planned at a time.
+   */
+  private val MostBytes = math.min(48L * 1024 * 1024, Runtime.getRuntime.maxMemory / 64L)
 
-  /** Rows of all pairs of a parent and a child that are kept, 4 bytes each: at most 16 MB. */
-  private val MostRows = 4000000L
+  /** Keys of all messages that are kept, 16 to 32 bytes each: two thirds of the bytes. */
+  private val MostNumbers = MostBytes * 2L / 3L / 32L
+
+  /** Rows of all pairs of a parent and a child that are kept, 4 bytes each: a third of the bytes. */
+  private val MostRows = MostBytes / 3L / 4L
 
   /**
    * Largest share of a table that a sample which is not complete stands for. If it has more of the rows, the table may
