@@ -6,6 +6,8 @@ import java.nio.file.{Files, Path, Paths}
 import java.time.Instant
 import java.time.temporal.ChronoUnit
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.dovetail.base.{BoundedJson, DovetailConf}
 import org.apache.spark.sql.dovetail.history.{
   EstimateErrors,
@@ -18,6 +20,7 @@ import org.apache.spark.sql.dovetail.history.{
 }
 import org.apache.spark.sql.dovetail.history.MeasuredOrder.QueryTime
 import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity}
+import org.apache.spark.sql.types.{LongType, MetadataBuilder, StructField, StructType}
 
 /**
  * Planning uses the results of earlier runs: the exact rows, if the same query ran over the same data. How a sub-plan
@@ -92,6 +95,29 @@ class HistorySuite extends HistoryTables {
         read(";")
         assert(!counted(sql).contains(Set("h_text")), "no row of this reading was counted")
         assert(runs(sql).nonEmpty && counted(sql)(Set("h_text")) == 97.0)
+      }
+    }
+  }
+
+  test("columns that are found by their field ids are others under another id") {
+    withTables("h_ids") {
+      remembering("spark.sql.parquet.fieldId.write.enabled" -> "true", "spark.sql.parquet.fieldId.read.enabled" -> "true") {
+        store =>
+          val path          = store.resolveSibling("h_ids").toString
+          def id(n: Long)   = new MetadataBuilder().putLong("parquet.field.id", n).build()
+          def as(v: Long)   = StructType(Seq(
+            StructField("k", LongType, nullable = true, id(1L)),
+            StructField("v", LongType, nullable = true, id(v))
+          ))
+          val rows = spark.range(100).selectExpr("id", "id * 2", "0L")
+          val file = StructType(as(2L) :+ StructField("w", LongType, nullable = true, id(3L)))
+          spark.createDataFrame(rows.toDF("k", "v", "w").collect().toSeq.asJava, file).write.parquet(path)
+          def read(v: Long): Unit = spark.read.schema(as(v)).parquet(path).createOrReplaceTempView("h_ids")
+          val sql = "SELECT f.id, t.v, b.v FROM h_fact f JOIN h_ids t ON f.a = t.k JOIN h_b b ON f.b = b.k WHERE t.v > 5"
+          read(2L)
+          assert(runs(sql).nonEmpty && counted(sql)(Set("h_ids")) == 97.0)
+          read(3L)
+          assert(!counted(sql).contains(Set("h_ids")), "no row of this reading was counted")
       }
     }
   }

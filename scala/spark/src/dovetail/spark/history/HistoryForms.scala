@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.{
 }
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.TextHash
+import org.apache.spark.sql.dovetail.footers.ColumnMatching
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.leaf.{ExtractedVariants, LeafNames, MalformedRecords}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
@@ -20,7 +21,7 @@ import org.apache.spark.sql.dovetail.sample.ReaderSettings
 import org.apache.spark.sql.dovetail.steer.{GroupForm, PlanForm, SetForm}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{StructType, TimestampType}
@@ -135,20 +136,21 @@ object HistoryForms {
 
   /**
    * Text of how a leaf reads its data. For Parquet and ORC it leaves out the schema: columns are found by their names,
-   * so the schema does not change the rows, except for the collations of columns.
+   * so the schema does not change the rows, except for the collations of columns, their field ids and the values that
+   * they have in older files.
    */
   private def reading(leaf: LogicalPlan): String = leaf match {
     case r: LogicalRelation => r.relation match {
         case f: HadoopFsRelation =>
           val byName = f.fileFormat.isInstanceOf[ParquetFileFormat] || f.fileFormat.isInstanceOf[OrcFileFormat]
-          val schema = if (byName) collations(f.schema) else f.schema.catalogString
+          val schema = if (byName) collations(f.schema) + special(f.dataSchema) else f.schema.catalogString
           s"\n${f.fileFormat.getClass.getName} ${options(asked(f.options))} $schema${variants(r)}"
         case _ => ""
       }
     case v: DataSourceV2ScanRelation =>
       val columns = v.relation.output.map(a => s"${a.name} ${a.dataType.catalogString}")
       s"\n${v.scan.getClass.getName} ${options(v.relation.options.asCaseSensitiveMap)} " +
-        columns.mkString(", ") + variants(v)
+        columns.mkString(", ") + filesOf(v).fold("")(special) + variants(v)
     case _ => ""
   }
 
@@ -160,6 +162,15 @@ object HistoryForms {
     schema.fields.filter(_.dataType.catalogString.contains(" collate ")).map(f =>
       s"${f.name} ${f.dataType.catalogString}"
     ).mkString(", ")
+
+  private def filesOf(v: DataSourceV2ScanRelation): Option[StructType] =
+    v.scan match { case f: FileScan => Some(f.dataSchema); case _ => None }
+
+  /** Text of the columns whose values depend on more than their names in the files. */
+  private def special(schema: StructType): String = {
+    val columns = schema.filter(ColumnMatching.isSpecial)
+    if (columns.isEmpty) "" else StructType(columns).json
+  }
 
   private def asked(options: Map[String, String]): TreeMap[String, String] = {
     val all = new TreeMap[String, String]

@@ -17,13 +17,15 @@ final class RecognizedGroup(group: JoinGroup, forms: HistoryForms) {
   /**
    * The relations by number; None for those that later queries cannot recognize, or whose data has no stamp.
    *
-   * @param at when the query was planned, in milliseconds of the system's clock: files that are newer were written
-   *           after that, and the query may not have read them
+   * @param at        when the query was planned, in milliseconds of the system's clock: files that are newer were
+   *                  written after that, and the query may not have read them
+   * @param snapshots snapshots of Iceberg tables that the leaves read when the query was planned
    */
-  def relations(at: Long): Vector[Option[GroupIdentity.OfRelation]] = {
+  def relations(at: Long, snapshots: Vector[Vector[Option[String]]]): Vector[Option[GroupIdentity.OfRelation]] = {
     val stamps = new DataStamps
     group.leaves.indices.toVector.map { i =>
-      for (key <- keys(i); data <- stamps(group.leaves(i)) if data.newest <= at)
+      def isSame = IcebergSnapshot.of(group.leaves(i)) == snapshots(i)
+      for (key <- keys(i); data <- stamps(group.leaves(i)) if data.newest <= at && isSame)
         yield GroupIdentity.OfRelation(key, HistoryForms.tables(group.leaves(i)), data)
     }
   }

@@ -38,11 +38,12 @@ object RunRecorder {
   /**
    * The keys by which later queries recognize a group. Callers must not run this in the thread that plans.
    *
-   * @param known   what the history knew when the query was planned
-   * @param tree    the chosen plan
-   * @param planned rows of the relations, estimated from statistics alone
-   * @param reduced relations that other inputs reduce, so that a run does not show their own row counts
-   * @param at      when the query was planned, in milliseconds of the system's clock
+   * @param known     what the history knew when the query was planned
+   * @param tree      the chosen plan
+   * @param planned   rows of the relations, estimated from statistics alone
+   * @param reduced   relations that other inputs reduce, so that a run does not show their own row counts
+   * @param at        when the query was planned, in milliseconds of the system's clock
+   * @param snapshots snapshots that the leaves read then ([[IcebergSnapshot]])
    */
   def identity(
       group: JoinGroup,
@@ -51,9 +52,10 @@ object RunRecorder {
       tree: JoinTree,
       planned: Vector[Double],
       reduced: Set[Int],
-      at: Long
+      at: Long,
+      snapshots: Vector[Vector[Option[String]]]
   ): Option[GroupIdentity] = {
-    val relations = new RecognizedGroup(group, forms).relations(at)
+    val relations = new RecognizedGroup(group, forms).relations(at, snapshots)
     val all       = group.leaves.indices.toSet
     val sets      =
       (group.leaves.indices.map(i => Set(i) -> planned(i)) ++ tree.joins.map(j =>

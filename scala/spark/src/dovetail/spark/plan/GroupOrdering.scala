@@ -9,7 +9,7 @@ import org.apache.spark.sql.dovetail.base.{FailOpen, LazyValue}
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
-import org.apache.spark.sql.dovetail.history.{HistoryEntry, KnownRuns, RecognizedGroup, RunRecorder}
+import org.apache.spark.sql.dovetail.history.{HistoryEntry, IcebergSnapshot, KnownRuns, RecognizedGroup, RunRecorder}
 import org.apache.spark.sql.dovetail.report.{Decision, DecisionBasis, GroupIdentity, GroupReport, Trace}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.{Capture, GroupForm, Steering}
@@ -146,8 +146,9 @@ final class GroupOrdering(
     val at       = System.currentTimeMillis
     val shown    = several || decision.taken || noted || order.ranges.nonEmpty || cuts.nonEmpty
     // an entry of the query log may wait: the closure must not hold this object, nor the search
-    val (told, basis, named) = (if (Trace.wantsDetails) decision else decision.light, planner.basis, remembers)
-    if (shown) Trace.record(reported(ready, told, reduced, at, basis, named, _))
+    val (told, basis) = (if (Trace.wantsDetails) decision else decision.light, planner.basis)
+    val snapshots     = if (remembers) Some(group.leaves.map(IcebergSnapshot.of)) else None
+    if (shown) Trace.record(reported(ready, told, reduced, at, basis, snapshots, _))
     if (several && planner.reordersAtRunTime && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)
     if (several)
       Capture.decided(ready.form, ready.names, decision.shape, found.search.priced(_, group.shape).isDefined)
@@ -206,7 +207,7 @@ object GroupOrdering {
    *
    * @param reduced   relations from which other inputs keep rows away
    * @param at        when the query was planned, in milliseconds of the system's clock
-   * @param remembers whether the history records the group
+   * @param snapshots snapshots that the leaves read then; None if the history does not record the group
    */
   private def reported(
       ready: PreparedGroup,
@@ -214,12 +215,12 @@ object GroupOrdering {
       reduced: Set[Int],
       at: Long,
       basis: DecisionBasis,
-      remembers: Boolean,
+      snapshots: Option[Vector[Vector[Option[String]]]],
       detailed: Boolean
   ): GroupReport = {
     val inputs = GroupReport.InputLabels(ready.names.labels, ready.group.shape)
     val report = GroupReport.searched(ready.graph, ready.leaves, decision, basis, inputs, detailed)
-    if (detailed || !remembers) report
+    if (detailed || snapshots.isEmpty) report
     else {
       val tree    = if (decision.taken) decision.outcome.best else decision.outcome.original
       val planned = ready.estimated.relations.map(_.profile.rows.value)
@@ -229,7 +230,16 @@ object GroupOrdering {
         new LazyValue(() =>
           FailOpen("naming a group of joins", (_: String) => Option.empty[GroupIdentity])(
             SQLConf.withExistingConf(conf)(
-              RunRecorder.identity(ready.group, ready.historyForms.value, ready.known, tree, planned, fewer, at)
+              RunRecorder.identity(
+                ready.group,
+                ready.historyForms.value,
+                ready.known,
+                tree,
+                planned,
+                fewer,
+                at,
+                snapshots.get
+              )
             )
           )
         )
