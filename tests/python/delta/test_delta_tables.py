@@ -125,6 +125,20 @@ for predicate in ("m.`a b` < 50", "m.`a b` % 100 = 3"):
     assert (rows["lower"], rows["value"], rows["upper"]) == (50, 50, 50), (predicate, rows)
     assert dovetail.compare(spark, mapped + predicate).same_answer
 
+# columns that swap their names, and one that is added again, are not the columns of these names in the files
+spark.sql("CREATE TABLE db.renamed (store_id BIGINT, x BIGINT, y BIGINT, z BIGINT) USING delta")
+spark.sql("INSERT INTO db.renamed SELECT id % 10, id % 10, id + 1000, 1 FROM range(5000)")
+spark.sql("ALTER TABLE db.renamed SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+for change in ("RENAME COLUMN x TO w", "RENAME COLUMN y TO x", "RENAME COLUMN w TO y", "DROP COLUMN z",
+               "ADD COLUMN z BIGINT"):
+    spark.sql(f"ALTER TABLE db.renamed {change}")
+spark.sql("INSERT INTO db.renamed SELECT 1, 1000, 1, 1000 + id FROM range(100)")
+spark.conf.set("spark.dovetail.sample.files", "false")
+for predicate, least, most in (("m.x < 2000", 1000, 2000), ("(m.z > 50 OR m.z IS NULL)", 4000, 5100)):
+    rows = inputs(mapped.replace("db.mapped", "db.renamed") + predicate)["renamed"]
+    assert least <= rows["value"] <= most, (predicate, rows)
+spark.conf.unset("spark.dovetail.sample.files")
+
 # a query without joins that were changed, and an empty table
 spark.sql("CREATE TABLE db.empty (store_id BIGINT) USING delta")
 empty = "SELECT count(*) FROM db.empty e JOIN db.store t USING (store_id) JOIN db.sales s USING (store_id)"

@@ -12,11 +12,17 @@ import org.apache.spark.sql.types.StructField
  *
  * @param byId       Parquet: a column with a field id in the table has the same field id in the files
  * @param byPosition ORC: Spark ignores the names in files
+ * @param mapped     names in the files, if columns have others there ([[DeltaColumns]])
  */
-final class ColumnMatching private (byId: Boolean, byPosition: Boolean) {
+final class ColumnMatching private (byId: Boolean, byPosition: Boolean, mapped: Option[Map[String, String]]) {
   import ColumnMatching._
 
-  def byName(a: Attribute): Boolean = !byPosition && !(byId && a.metadata.contains(FieldId))
+  /** Whether Spark takes the values of a column from the files' column [[nameOf]]. */
+  def byName(a: Attribute): Boolean =
+    !byPosition && !(byId && a.metadata.contains(FieldId)) && mapped.forall(_.contains(a.name))
+
+  /** Name of a column in the files. */
+  def nameOf(a: Attribute): String = mapped.flatMap(_.get(a.name)).getOrElse(a.name)
 
   /** Whether Spark reads values other than NULL for this column from a file that has no column of this name. */
   def hasOthers(a: Attribute, file: FileFooter): Boolean =
@@ -25,10 +31,19 @@ final class ColumnMatching private (byId: Boolean, byPosition: Boolean) {
 
 object ColumnMatching {
 
-  /** @param hadoop looks up a setting of Hadoop by its name */
-  def apply(format: FooterFormat, conf: SQLConf, hadoop: String => Option[String]): ColumnMatching = new ColumnMatching(
+  /**
+   * @param hadoop looks up a setting of Hadoop by its name
+   * @param mapped names in the files, if columns have others there
+   */
+  def apply(
+      format: FooterFormat,
+      conf: SQLConf,
+      hadoop: String => Option[String],
+      mapped: Option[Map[String, String]] = None
+  ): ColumnMatching = new ColumnMatching(
     format == ParquetFooters && conf.getConf(SQLConf.PARQUET_FIELD_ID_READ_ENABLED),
-    format == OrcFooters && hadoop(OrcConf.FORCE_POSITIONAL_EVOLUTION.getAttribute).exists(_.equalsIgnoreCase("true"))
+    format == OrcFooters && hadoop(OrcConf.FORCE_POSITIONAL_EVOLUTION.getAttribute).exists(_.equalsIgnoreCase("true")),
+    mapped
   )
 
   /** Whether the values of a column in files depend on more than its name. */

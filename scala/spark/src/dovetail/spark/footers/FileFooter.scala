@@ -11,12 +11,14 @@ import dovetail.kernel.profile.Width
  *
  * @param groups row groups in the order of the file; empty if they are not listed separately
  * @param stripe most rows that a reader fetches at a time, if row groups are not listed
+ * @param size   bytes of the footer in the file that a reader parses
  */
 final case class FileFooter(
     rows: Long,
     columns: Map[String, ColumnFooter],
     groups: Vector[RowGroup] = Vector.empty,
-    stripe: Option[Long] = None
+    stripe: Option[Long] = None,
+    size: Long = 0L
 ) {
 
   private lazy val folded = columns.map { case (name, c) => name.toLowerCase(Locale.ROOT) -> c }
@@ -64,6 +66,8 @@ final case class RowGroup(start: Long, bytes: Long, rows: Long, parts: Option[Lo
  * @param groups  number of row groups that have values of the column
  * @param parts   ends of some of these row groups, spread evenly over the file; empty if there is one row group, or if
  *                they are not known
+ * @param unpacked bytes of the values as a reader unpacks them; 0 if they are no more than `bytes`, infinite if they are
+ *                unknown
  */
 final case class ColumnFooter(
     name: String,
@@ -76,8 +80,12 @@ final case class ColumnFooter(
     atMost: Option[Double] = None,
     chunks: Vector[Chunk] = Vector.empty,
     groups: Int = 0,
-    parts: Vector[Numbers] = Vector.empty
+    parts: Vector[Numbers] = Vector.empty,
+    unpacked: Double = 0.0
 ) {
+
+  /** Bytes of the values in the memory of a reader. */
+  def inMemory: Double = math.max(bytes.toDouble, unpacked)
 
   /** Share of the row groups with values between two numbers; None if their ends are not known. */
   def between(low: Double, high: Double): Option[Double] = {

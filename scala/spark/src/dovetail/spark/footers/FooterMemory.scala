@@ -4,9 +4,10 @@ import org.apache.spark.sql.dovetail.base.{HeapLimit, SharedMemory}
 
 /**
  * The memory of the driver for parsing footers, of all queries together. A footer has an entry for each column of each
- * row group, and its reader makes objects of all of them before the first one can be summed up.
+ * row group, and its reader makes objects of all of them before the first one can be summed up. Spark's readers do so
+ * again when they read rows.
  */
-private[footers] object FooterMemory {
+private[dovetail] object FooterMemory {
 
   /**
    * Reads a footer.
@@ -22,5 +23,10 @@ private[footers] object FooterMemory {
   private val Expansion = 10L
 
   /** Bytes of all footers together. A footer of 70,000 column chunks takes some 100 MB. */
-  private val memory = new SharedMemory(HeapLimit(512L * 1024 * 1024, part = 16L))
+  private val Most = HeapLimit(512L * 1024 * 1024, part = 16L)
+
+  /** Most bytes of a footer in the file. */
+  private[dovetail] val MostBytes = Most / Expansion
+
+  private val memory = new SharedMemory(Most)
 }

@@ -68,7 +68,12 @@ final class FooterReading(maxMillis: Long) {
 
   private def footer(request: FooterRequest, file: CachedFile, deadline: Long): Unit = {
     def put(entry: FooterEntry): Unit = FooterCache.put(file.key, entry)
-    try put(new FooterEntry(Some(FooterMemory.within(deadline)(request.format.footer(file.status, request.conf, _)))))
+    def read: FileFooter = FooterMemory.within(deadline) { take =>
+      var size   = 0L
+      val footer = request.format.footer(file.status, request.conf, bytes => { take(bytes); size += bytes })
+      footer.copy(size = size)
+    }
+    try put(new FooterEntry(Some(read)))
     catch {
       // the next query reads it
       case SharedMemory.NoFreeMemory => ()

@@ -75,7 +75,8 @@ object OrcFooters extends FooterFormat {
       kind,
       if (values > 0L) ends else None,
       s.getBytesOnDisk,
-      lengths
+      lengths,
+      unpacked = if (flat) unpacked(s) else 0.0
     )
   }
 
@@ -112,6 +113,15 @@ object OrcFooters extends FooterFormat {
 
   /** Bytes of a decimal of more than 18 digits, in addition to its word. */
   private val LongDecimal = 16.0
+
+  /** A reader unpacks the texts of a batch, or a dictionary of up to all texts, which it then copies. */
+  private def unpacked(s: ColumnStatistics): Double = s match {
+    case _: StringColumnStatistics | _: BinaryColumnStatistics => texts(s).fold(Double.PositiveInfinity)(_ * Copies)
+    case _                                                     => 0.0
+  }
+
+  /** Times that the reader of ORC files has a dictionary in memory. */
+  private val Copies = 2.0
 
   private def texts(s: ColumnStatistics): Option[Double] = s match {
     // a writer that has counted nothing also leaves 0

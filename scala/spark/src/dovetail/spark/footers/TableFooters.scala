@@ -1,7 +1,5 @@
 package org.apache.spark.sql.dovetail.footers
 
-import java.util.Locale
-
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationProfile, Source, Width}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.FileStatus
@@ -52,11 +50,12 @@ final class TableFooters private (
 
   private val partition: Map[String, Int] = schema.fieldNames.zipWithIndex.toMap
 
+  /** Columns of the leaf that files have under a known name. */
+  private def named: Seq[Attribute] = output.filter(a => !partition.contains(a.name) && matching.byName(a))
+
   /** The reads that are worth their time for a query that references the columns `wanted`. */
   def request(wanted: AttributeSet): FooterRequest = {
-    val names = output.filter(a => wanted.contains(a) && !partition.contains(a.name) && matching.byName(a)).map(
-      TableFooters.nameInFiles
-    )
+    val names                       = named.filter(wanted.contains).map(matching.nameOf)
     def columns(footer: FileFooter) = names.flatMap(footer.column(_, caseSensitive))
     new FooterRequest(format, files, all.iterator.map(_._1.getLen).sum, hadoop, columns)
   }
@@ -66,7 +65,11 @@ final class TableFooters private (
    * for a format that hides or adds an unknown number of rows.
    */
   def rowGroups: Option[RowGroups] = Some(read).filter(deleted.isDefined && _.nonEmpty).map(r =>
-    RowGroups(r.map(f => f.file -> f.footer), r.size == all.size && deleted.contains(0L))
+    RowGroups(
+      r.map(f => f.file -> f.footer),
+      r.size == all.size && deleted.contains(0L),
+      named.map(a => a.name -> matching.nameOf(a)).toMap
+    )
   )
 
   /**
@@ -172,7 +175,7 @@ final class TableFooters private (
   }
 
   private def columnOf(r: TableFooters.FileRead, a: Attribute): Option[ColumnFooter] =
-    r.footer.column(TableFooters.nameInFiles(a), caseSensitive)
+    r.footer.column(matching.nameOf(a), caseSensitive)
 
   private def absent(read: Vector[TableFooters.FileRead], found: Vector[(TableFooters.FileRead, ColumnFooter)]): Long =
     read.map(_.footer.rows).sum - found.map(_._1.footer.rows).sum
@@ -218,34 +221,6 @@ final class TableFooters private (
   }
 }
 
-/**
- * Row groups of a table, in the order in which its files are read. `all` tells whether they are all rows of the table.
- */
-final case class RowGroups(files: Vector[(FileStatus, FileFooter)], all: Boolean) {
-  val rows: Long = files.map(_._2.rows).sum
-
-  lazy val groups: Vector[(FileStatus, RowGroup)] = files.flatMap { case (file, footer) =>
-    (if (footer.groups.isEmpty) Vector(RowGroup(0L, file.getLen, footer.rows, footer.stripe)) else footer.groups)
-      .filter(_.rows > 0L).map(file -> _)
-  }
-
-  /** Largest number of rows whose columns a reader fetches as a whole. */
-  lazy val mostAtOnce: Long = groups.iterator.map(_._2.atOnce).foldLeft(0L)(math.max)
-
-  /**
-   * Average bytes of each column per row in the file, by lower-case name, because the table may spell a column
-   * differently than its files.
-   */
-  private lazy val widths: Map[String, Double] =
-    files.flatMap(_._2.columns.values).groupBy(_.name.toLowerCase(Locale.ROOT)).map { case (name, columns) =>
-      name -> columns.map(_.bytes).sum / math.max(rows.toDouble, 1.0)
-    }
-
-  /** Average bytes of a column per row in the files; by its type if no file has it. */
-  def width(f: StructField): Double =
-    widths.getOrElse(f.name.toLowerCase(Locale.ROOT), f.dataType.defaultSize.toDouble)
-}
-
 object TableFooters {
 
   /** @param values values of the partition columns */
@@ -274,7 +249,7 @@ object TableFooters {
             files,
             f.sparkSession.sessionState.newHadoopConfWithOptions(f.options),
             caseSensitive,
-            ColumnMatching(format, r.conf, hadoopSetting(f, _))
+            ColumnMatching(format, r.conf, hadoopSetting(f, _), DeltaColumns(f.fileFormat))
           )
         case _ => None
       }
@@ -310,12 +285,6 @@ object TableFooters {
   private def hadoopSetting(f: HadoopFsRelation, key: String): Option[String] =
     f.options.get(key).flatMap(Option(_)).orElse(Option(f.sparkSession.sessionState.conf.settings.get(key)))
       .orElse(Option(f.sparkSession.sparkContext.hadoopConfiguration.get(key)))
-
-  /** Name of a column in the files. Delta Lake tables with column mapping have other names there. */
-  private def nameInFiles(a: Attribute): String =
-    if (a.metadata.contains(PhysicalName)) a.metadata.getString(PhysicalName) else a.name
-
-  private val PhysicalName = "delta.columnMapping.physicalName"
 
   private def kind(dataType: DataType): Kind = dataType match {
     case DateType                         => Kind.Date

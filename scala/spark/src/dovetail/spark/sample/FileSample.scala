@@ -5,7 +5,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.dovetail.base.HeapLimit
-import org.apache.spark.sql.dovetail.footers.{RowGroups, Spread}
+import org.apache.spark.sql.dovetail.footers.{RowGroup, RowGroups, Spread}
 import org.apache.spark.sql.dovetail.table.{CountedColumn, SampledRows, TableSample}
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.types._
@@ -42,19 +42,23 @@ final class FileSample(
   private val (places, schema) = {
     val choices = if (whole) Vector(groups.groups)
     else asMany.fold(Places)(Vector(_)).map(n => Spread(groups.groups.size).take(n).toVector.sorted.map(groups.groups))
-    val columns = choices.map(places => places -> fitting(places.map(_._2.rows).sum.toDouble))
+    val columns = choices.map(places => places -> fitting(places.map(_._2)))
     columns.find(_._2.size == wanted.size).getOrElse(columns.last)
   }
 
-  /** The narrowest columns, as many as may be fetched for this number of rows. */
-  private def fitting(rows: Double): StructType = {
-    def bytes(f: StructField) = groups.width(f) * rows
-    val narrow                = wanted.sortBy(bytes).scanLeft((0.0, Option.empty[StructField])) { case ((sum, _), f) =>
-      (sum + bytes(f), Some(f))
+  /** The narrowest columns, as many as may be fetched from these places and as fit into memory in each of them. */
+  private def fitting(places: Vector[RowGroup]): StructType = {
+    val narrow                             = wanted.sortBy(groups.memory(_))
+    val (rows, most)                       = (places.map(_.rows).sum.toDouble, atOnce(places))
+    def sums(bytes: StructField => Double) = narrow.scanLeft(0.0)((sum, f) => sum + bytes(f)).tail
+    val kept = sums(groups.width).zip(sums(groups.memory)).takeWhile { case (inFiles, inMemory) =>
+      inFiles * rows <= MostBytes && inMemory * most <= MostAtOnce
     }
-    val kept = narrow.takeWhile(_._1 <= MostBytes).flatMap(_._2).toSet
-    StructType(wanted.filter(kept))
+    StructType(wanted.filter(narrow.take(kept.size).toSet))
   }
+
+  /** Most rows that a reader fetches at a time in these places: the places are read one after the other. */
+  private def atOnce(places: Vector[RowGroup]): Long = places.map(_.atOnce).foldLeft(0L)(math.max)
 
   /**
    * Reads the sample; None if no column may be fetched. Footers do not tell the lengths of dictionary-encoded texts. If
@@ -63,17 +67,17 @@ final class FileSample(
    * @param until time until which the read may wait for the memory of others, as [[SampleMemory]] needs it
    */
   def read(until: Long): Option[TableSample] =
-    try if (schema.isEmpty) None else Some(SampleMemory.within(until, bytesAtOnce)(sample()))
+    try if (schema.isEmpty) None else Some(SampleMemory.within(until, bytesAtOnce)(sample(until)))
     catch { case SampledRows.TooWide => new FileSample(relation, groups, withoutTexts, asMany).read(until) }
 
-  /** Bytes of the columns in the largest row group: the places are read one after the other. */
-  private def bytesAtOnce: Double = places.map(_._2.atOnce).foldLeft(0L)(math.max) * schema.map(groups.width(_)).sum
+  /** Bytes of the columns in the largest row group. */
+  private def bytesAtOnce: Double = atOnce(places.map(_._2)) * schema.map(groups.memory(_)).sum
 
   private def withoutTexts = StructType(wanted.filterNot(_.dataType.isInstanceOf[StringType]))
 
-  private def sample(): TableSample = {
+  private def sample(until: Long): TableSample = {
     val counting = schema.map(f => if (counts) CountedColumn.Counter(f.dataType) else None).toArray
-    val open     = new GroupReader(relation, schema)
+    val open     = new GroupReader(relation, groups, schema, until)
     val rows     = new SampledRows.Builder(schema, MostKept)
     var taken    = 0
     val starts   = mutable.ArrayBuffer.empty[Int]
@@ -87,7 +91,7 @@ final class FileSample(
     TableSample(
       schema,
       rows.result,
-      math.max(groups.rows, taken.toLong),
+      math.max(groups.rows, if (groups.all) taken.toLong else taken + 1L),
       if (whole) Vector.empty else TableSample.places(starts.toVector, taken),
       schema.fieldNames.zip(counting).collect { case (name, Some(c)) => name -> c.result }.toMap,
       if (taken == 0) 1.0 else before.toDouble / taken
@@ -195,6 +199,9 @@ object FileSample {
    * is a small part of the heap, so that several tables fit into the [[SampleMemory]].
    */
   private val MostBytes = HeapLimit(32L * 1024 * 1024, part = 64L)
+
+  /** Most bytes in memory of the columns of one row group: texts of ORC files are compressed in the file. */
+  private val MostAtOnce = HeapLimit(64L * 1024 * 1024, part = 32L)
 
   /**
    * Largest number of bytes of the rows of a sample: about 800 per row. It is a small part of the heap, because up to

@@ -5,7 +5,7 @@ import java.io.Closeable
 import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.paths.SparkPath
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.dovetail.footers.RowGroup
+import org.apache.spark.sql.dovetail.footers.{FooterMemory, RowGroup, RowGroups}
 import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation, PartitionedFile}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
@@ -14,8 +14,14 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
  * Reads columns of row groups by Spark's own reader of the file format, on the driver and without a job.
  *
  * @param schema columns of the files to read
+ * @param until  time until which a read may wait for the memory of others, as [[FooterMemory]] needs it
  */
-final private[sample] class GroupReader(relation: HadoopFsRelation, schema: StructType) {
+final private[sample] class GroupReader(
+    relation: HadoopFsRelation,
+    groups: RowGroups,
+    schema: StructType,
+    until: Long
+) {
   private val open: PartitionedFile => Iterator[InternalRow] = {
     val (format, session) = (relation.fileFormat, relation.sparkSession)
     val batches           = format.supportBatch(session, schema)
@@ -26,7 +32,9 @@ final private[sample] class GroupReader(relation: HadoopFsRelation, schema: Stru
 
   /** Passes the content of a row group to `use`, and closes the file; [[GroupReader.piece]] reads it. */
   def apply[A](file: FileStatus, group: RowGroup)(use: Iterator[Any] => A): A = {
-    val found: Iterator[Any] = open(GroupReader.part(file, group.start, group.bytes))
+    val found: Iterator[Any] = FooterMemory.within(until) { take =>
+      take(groups.footerSize(file)); open(GroupReader.part(file, group.start, group.bytes))
+    }
     try use(found)
     finally found match { case c: Closeable => c.close(); case _ => () }
   }

@@ -42,8 +42,8 @@ final class RowCount private (
   /** Average bytes of the columns per row in the files. */
   private lazy val width: Double = columns.map(groups.width(_)).sum
 
-  /** Bytes of the columns that a reader fetches as a whole. */
-  private def bytesAtOnce: Double = groups.mostAtOnce * width
+  /** Bytes in memory of the columns that a reader fetches as a whole. */
+  private def bytesAtOnce: Double = groups.mostAtOnce * columns.map(groups.memory(_)).sum
 
   /** Whether the driver has room for the columns of each row group. */
   private def fits: Boolean = bytesAtOnce <= MostBytes
@@ -67,7 +67,7 @@ final class RowCount private (
   private def place = s"counting rows of ${Aside.table(groups.files.head._1.getPath)}"
 
   private def count(until: Long): Long = {
-    val open = new GroupReader(relation, columns)
+    val open = new GroupReader(relation, groups, columns, until)
     groups.groups.map { case (file, group) => open(file, group)(kept(_, until)) }.sum
   }
 
@@ -132,7 +132,7 @@ object RowCount {
   /** Bytes of an entry without its key. */
   private val Overhead = 512L
 
-  /** Most bytes of the columns of one row group, as they are in the file. */
+  /** Most bytes in memory of the columns of one row group. */
   private val MostBytes = HeapLimit(64L * 1024 * 1024, part = 32L)
 
   /** Nanoseconds per row without its values. */

@@ -18,8 +18,8 @@ private[sample] object SampleMemory {
     memory.within(until) { take => take(math.ceil(bytes).toLong); read }
 
   /**
-   * Bytes of all reads together: on a heap of any size, at least four of the largest samples ([[FileSample]]), or two
-   * of the largest counts ([[RowCount]]).
+   * Bytes of all reads together: on a heap of any size, at least two of the largest samples ([[FileSample]]) or
+   * counts ([[RowCount]]).
    */
   private[sample] val MostBytes = HeapLimit(256L * 1024 * 1024, part = 16L)
 
