@@ -329,6 +329,16 @@ class FooterSuite extends DovetailSuite {
     }
   }
 
+  test("a fault of all files of a partitioned table is one warning") {
+    withDirectory { directory =>
+      val path = directory.resolve("t")
+      rows().selectExpr("id", "id % 8 AS p").coalesce(1).write.partitionBy("p").parquet(path.toString)
+      dataFiles(path).filter(Files.isRegularFile(_)).foreach(Files.write(_, Array.fill[Byte](500)(7)))
+      val (_, lines) = LogCapture("dovetail")(profile(spark.read.schema("id INT, p INT").parquet(path.toString)))
+      assert(lines.size == 1, lines)
+    }
+  }
+
   test("a table without one readable footer has its size, and queries run as Spark lets them") {
     withDirectory { directory =>
       Seq("parquet", "orc").foreach { format =>

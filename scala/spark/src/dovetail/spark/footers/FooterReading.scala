@@ -115,7 +115,7 @@ final class FooterReading(maxMillis: Long) {
   private def warn(file: CachedFile, e: Throwable): Unit = {
     val path = file.status.getPath
     FailOpen.warnOnce(
-      s"footer ${path.getParent}",
+      s"footer ${Aside.table(path)} ${e.getClass.getName}",
       s"The footer of $path cannot be read. The sizes of other files are used instead: $e"
     )
   }
