@@ -199,6 +199,16 @@ for learned, planned in (("ice.db.versions", old), (old, "ice.db.versions"), (ol
     assert "history" in sources(over(learned, 3)), learned
     for constant in (3, 4):
         assert "history" not in sources(over(planned, constant)), (learned, planned, constant)
+
+# nor is what the branch has shown that the session's setting names
+spark.sql("ALTER TABLE ice.db.versions SET TBLPROPERTIES ('write.wap.enabled' = 'true')")
+spark.sql("DOVETAIL FORGET HISTORY")
+spark.conf.set("spark.wap.branch", "b")
+spark.sql(over("ice.db.versions", 3)).collect()
+spark.conf.unset("spark.wap.branch")
+spark.sql("SELECT * FROM dovetail_history()").count()
+for constant in (3, 4):
+    assert "history" not in sources(over("ice.db.versions", constant)), constant
 print("passed")
 """
 )
