@@ -108,9 +108,9 @@ class HistorySuite extends HistoryTables {
         DovetailConf.SampleFiles.key -> "false"
       ) {
         store =>
-          val path          = store.resolveSibling("h_ids").toString
-          def id(n: Long)   = new MetadataBuilder().putLong("parquet.field.id", n).build()
-          def as(v: Long)   = StructType(Seq(
+          val path        = store.resolveSibling("h_ids").toString
+          def id(n: Long) = new MetadataBuilder().putLong("parquet.field.id", n).build()
+          def as(v: Long) = StructType(Seq(
             StructField("k", LongType, nullable = true, id(1L)),
             StructField("v", LongType, nullable = true, id(v))
           ))
@@ -118,7 +118,8 @@ class HistorySuite extends HistoryTables {
           val file = StructType(as(2L) :+ StructField("w", LongType, nullable = true, id(3L)))
           spark.createDataFrame(rows.toDF("k", "v", "w").collect().toSeq.asJava, file).write.parquet(path)
           def read(v: Long): Unit = spark.read.schema(as(v)).parquet(path).createOrReplaceTempView("h_ids")
-          val sql = "SELECT f.id, t.v, b.v FROM h_fact f JOIN h_ids t ON f.a = t.k JOIN h_b b ON f.b = b.k WHERE t.v > 5"
+          val sql                 =
+            "SELECT f.id, t.v, b.v FROM h_fact f JOIN h_ids t ON f.a = t.k JOIN h_b b ON f.b = b.k WHERE t.v > 5"
           read(2L)
           assert(runs(sql).nonEmpty && counted(sql)(Set("h_ids")) == 97.0)
           read(3L)

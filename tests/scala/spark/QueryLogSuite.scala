@@ -124,11 +124,11 @@ class QueryLogSuite extends StarSuite with Eventually {
     val to    = mutable.Stack(from -> List(from.getClass.getName))
     val found = mutable.ArrayBuffer.empty[String]
     while (to.nonEmpty) {
-      val (o, way)            = to.pop()
-      def push(next: AnyRef)  = if (next != null) to.push(next -> (next.getClass.getName :: way))
+      val (o, way)           = to.pop()
+      def push(next: AnyRef) = if (next != null) to.push(next -> (next.getClass.getName :: way))
       if (seen.add(o)) o match {
-        case _ if wanted.exists(_.isInstance(o)) => found += way.mkString(" < ")
-        case a: Array[AnyRef]                    => a.foreach(push)
+        case _ if wanted.exists(_.isInstance(o))                    => found += way.mkString(" < ")
+        case a: Array[AnyRef]                                       => a.foreach(push)
         case _ if Followed.exists(o.getClass.getName.startsWith(_)) =>
           Iterator.iterate[Class[_]](o.getClass)(_.getSuperclass).takeWhile(_ != null).flatMap(_.getDeclaredFields)
             .filterNot(f => f.getType.isPrimitive || Modifier.isStatic(f.getModifiers))

@@ -92,9 +92,9 @@ class SampleMemorySuite extends DovetailSuite {
   test("rows are not read while parsing footers takes the memory: a reader parses the footer again") {
     withDirectory { d =>
       spark.range(0, 100, 1, 1).write.parquet(d.resolve("t").toString)
-      val leaf           = leafOf(spark.read.parquet(d.resolve("t").toString))
-      val sample         = new FileSample(relationOf(leaf), rowGroups(leaf), leaf.schema)
-      def read(): Long   = sample.read(System.nanoTime()).get.of
+      val leaf         = leafOf(spark.read.parquet(d.resolve("t").toString))
+      val sample       = new FileSample(relationOf(leaf), rowGroups(leaf), leaf.schema)
+      def read(): Long = sample.read(System.nanoTime()).get.of
       FooterMemory.within(System.nanoTime()) { take =>
         take(FooterMemory.MostBytes)
         // what rounding has left
@@ -131,9 +131,9 @@ class SampleMemorySuite extends DovetailSuite {
       spark.range(0, 10, 1, 1).write.orc(path)
       val leaf = leafOf(spark.read.orc(path))
       // a file of eight gigabytes in a column
-      val rows                             = 1000L * 1000 * 1000
-      val file                             = new FileStatus(rows * 8L, false, 1, 1L, 0L, new Path(path))
-      def inStripes(of: Long): RowGroups   = {
+      val rows                           = 1000L * 1000 * 1000
+      val file                           = new FileStatus(rows * 8L, false, 1, 1L, 0L, new Path(path))
+      def inStripes(of: Long): RowGroups = {
         val column = ColumnFooter("id", rows, Some(0L), Kind.Number, None, rows * 8L)
         val footer = FileFooter(rows, Map("id" -> column), stripe = Some(of))
         RowGroups(Vector((file, footer)), all = true, Map("id" -> "id"))
@@ -161,7 +161,7 @@ class SampleMemorySuite extends DovetailSuite {
     withDirectory { d =>
       val path = d.resolve("t").toString
       spark.range(0, 100, 1, 1).write.parquet(path)
-      val leaf                   = leafOf(spark.read.parquet(path))
+      val leaf                  = leafOf(spark.read.parquet(path))
       def isTable(all: Boolean) = {
         val sample = new FileSample(relationOf(leaf), rowGroups(leaf).copy(all = all), leaf.schema)
         PlanSample(sample.read(System.nanoTime()).get, leaf.output, fresh = true).complete

@@ -66,8 +66,8 @@ final case class RowGroup(start: Long, bytes: Long, rows: Long, parts: Option[Lo
  * @param groups  number of row groups that have values of the column
  * @param parts   ends of some of these row groups, spread evenly over the file; empty if there is one row group, or if
  *                they are not known
- * @param unpacked bytes of the values as a reader unpacks them; 0 if they are no more than `bytes`, infinite if they are
- *                unknown
+ * @param unpacked bytes of the values as a reader unpacks them; 0 if they are no more than `bytes`, infinite if they
+ *                 are unknown
  */
 final case class ColumnFooter(
     name: String,

@@ -68,7 +68,7 @@ final class FooterReading(maxMillis: Long) {
 
   private def footer(request: FooterRequest, file: CachedFile, deadline: Long): Unit = {
     def put(entry: FooterEntry): Unit = FooterCache.put(file.key, entry)
-    def read: FileFooter = FooterMemory.within(deadline) { take =>
+    def read: FileFooter              = FooterMemory.within(deadline) { take =>
       var size   = 0L
       val footer = request.format.footer(file.status, request.conf, bytes => { take(bytes); size += bytes })
       footer.copy(size = size)

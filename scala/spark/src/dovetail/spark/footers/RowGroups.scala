@@ -38,7 +38,7 @@ final case class RowGroups(files: Vector[(FileStatus, FileFooter)], all: Boolean
 
   private lazy val places: Map[String, String] = names.map { case (column, name) => folded(column) -> folded(name) }
 
-  /** The columns of the files that are none of the table's known ones, together: a column of unknown name is in them. */
+  /** The files' columns that are none of the table's known ones, together: a column of unknown name is one of them. */
   private lazy val others: Bytes = {
     val unknown = widths -- places.values
     Bytes(unknown.values.map(_.inFile).sum, unknown.values.map(_.inMemory).sum)

@@ -235,10 +235,10 @@ object JoinGroup {
   /** Whether a group of the plan's joins would have more than [[MostWithOperators]] leaves, by a count of its joins. */
   private def isTooLarge(plan: LogicalPlan): Boolean = {
     @tailrec def more(than: Int, plans: List[LogicalPlan]): Boolean = plans match {
-      case Nil                                  => false
-      case (j: Join) :: rest if transparent(j)  => than == 0 || more(than - 1, j.left :: j.right :: rest)
+      case Nil                                    => false
+      case (j: Join) :: rest if transparent(j)    => than == 0 || more(than - 1, j.left :: j.right :: rest)
       case (p @ (_: Project | _: Filter)) :: rest => more(than, p.children.head :: rest)
-      case _ :: rest                            => more(than, rest)
+      case _ :: rest                              => more(than, rest)
     }
     more(MostWithOperators - 1, List(plan))
   }

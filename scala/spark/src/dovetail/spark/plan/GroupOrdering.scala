@@ -31,7 +31,7 @@ final class GroupOrdering(
     filters: FilterAllowance,
     remembers: Boolean
 ) {
-  import GroupOrdering.{OrderedGroup, reported}
+  import GroupOrdering.{reported, OrderedGroup}
 
   private val search = new GroupSearch(planner, steering, preparation, statistics.uncertain, filters)
   private val veto   = new OrderVeto(planner, needed)
