@@ -13,9 +13,9 @@ import org.apache.spark.sql.dovetail.leaf.{HashedLeaf, SparkBroadcast}
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinCondition}
 
 /**
- * Joins after which Spark computes fragile columns of one side ([[FragileColumns]]): in generated code, a broadcast join
- * computes a column that it does not read only for rows that have a join partner. Such a join keeps its place, because
- * another order may compute the column for other rows.
+ * Joins after which Spark computes fragile columns of one side ([[FragileColumns]]): in generated code, a broadcast
+ * join computes a column that it does not read only for rows that have a join partner. Such a join keeps its place,
+ * because another order may compute the column for other rows.
  *
  * Spark decides so when it plans the query, if the other side is small or if the join has no key. Adaptive execution
  * decides so later, for a side that needs no exchange of its own: one that is partitioned by the join's keys already.

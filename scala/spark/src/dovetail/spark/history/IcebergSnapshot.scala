@@ -32,8 +32,8 @@ object IcebergSnapshot {
     }
 
   /**
-   * Whether the session's setting may make the scan read a branch. Iceberg 1.10 names it neither in the table nor in the
-   * options of the reader then.
+   * Whether the session's setting may make the scan read a branch. Iceberg 1.10 names it neither in the table nor in
+   * the options of the reader then.
    */
   private def mayReadBranch(scan: DataSourceV2ScanRelation): Boolean =
     SQLConf.get.contains(SessionBranch) &&

@@ -12,8 +12,8 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide
  * broadcasts that do not fit, because a plan that loses one afterwards may cost many times what it was chosen for.
  *
  * Joins without keys are nested loops, and Spark decides by its own sizes which side of them it copies, or whether it
- * makes a Cartesian product. The sizes of joins that Spark has not seen before are products of their inputs. So the plan
- * says which side is copied ([[loops]]).
+ * makes a Cartesian product. The sizes of joins that Spark has not seen before are products of their inputs. So the
+ * plan says which side is copied ([[loops]]).
  *
  * @param one bytes of memory that one broadcast may take
  */

@@ -78,8 +78,8 @@ final class GroupGraph(
   }
 
   /**
-   * The columns of a leaf that a join or an operator above reads. Spark removes the others after this rule: below EXISTS
-   * and IN, which it makes joins late, a table still has all of its columns here.
+   * The columns of a leaf that a join or an operator above reads. Spark removes the others after this rule: below
+   * EXISTS and IN, which it makes joins late, a table still has all of its columns here.
    */
   private def read(leaf: Int): Seq[Attribute] =
     if (planner.prunesColumns) leaves(leaf).output.filter(wanted.contains) else leaves(leaf).output

@@ -24,8 +24,8 @@ import org.apache.spark.sql.types._
  * outside of the range, which it cannot do for a Bloom filter or a join.
  *
  * Dates and timestamps reach the reader of files in Java's old classes, which shift dates by a day or two if driver and
- * executors have different time zones, and dates before 1901 by some days. So the filter drops no values of the filtered
- * column before 1902 or after 9999, and the ends of dates have a margin.
+ * executors have different time zones, and dates before 1901 by some days. So the filter drops no values of the
+ * filtered column before 1902 or after 9999, and the ends of dates have a margin.
  *
  * The rows that the filter drops have no partner, so no order of joins and no estimate changes. [[KeyRanges]] finds the
  * ranges; the footers of the files tell which row groups they meet. The rules of [[ReducerFilters]] apply: which inputs

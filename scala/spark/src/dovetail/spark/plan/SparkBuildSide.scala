@@ -49,8 +49,8 @@ object SparkBuildSide {
     if (SparkBroadcast.bytes(j.right) <= SparkBroadcast.bytes(j.left)) BuildRight else BuildLeft
 
   /**
-   * Whether the join is a NOT IN of one column for which Spark makes a hash table of the right side. A NULL on the right
-   * side matters then.
+   * Whether the join is a NOT IN of one column for which Spark makes a hash table of the right side. A NULL on the
+   * right side matters then.
    */
   def isNullAware(j: Join): Boolean = j.joinType == LeftAnti && j.conf.optimizeNullAwareAntiJoin &&
     hashesNotIn(j.right, j.conf) &&

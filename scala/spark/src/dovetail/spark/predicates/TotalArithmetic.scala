@@ -29,8 +29,8 @@ object TotalArithmetic {
   }
 
   /**
-   * Whether the integer part of a quotient of decimals has few enough digits. To compute a remainder, Java fails in every
-   * mode if it has more.
+   * Whether the integer part of a quotient of decimals has few enough digits. To compute a remainder, Java fails in
+   * every mode if it has more.
    */
   private def divided(e: BinaryArithmetic): Boolean = (e.left.dataType, e.right.dataType) match {
     case (l: DecimalType, r: DecimalType) => l.precision - l.scale + r.scale <= DecimalType.MAX_PRECISION
