@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.group
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Expression, WindowFrame, WindowSpecDefinition}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, Movable}
@@ -24,7 +24,11 @@ object VariantExtraction {
   /** Whether this is the rule. */
   def isIt(rule: Rule[LogicalPlan]): Boolean = rule.ruleName.endsWith(RuleName)
 
-  /** VARIANT is no type of Spark 3.5, so it has its name here. */
-  private def mayFail(e: Expression): Boolean =
-    e.children.exists(c => c.resolved && c.dataType.typeName == "variant") && !Movable(e)
+  private def mayFail(e: Expression): Boolean = e.children.exists(isVariant) && !Movable(e)
+
+  /** VARIANT is no type of Spark 3.5, so it has its name here. Windows and their frames have no type. */
+  private def isVariant(e: Expression): Boolean = e match {
+    case _: WindowSpecDefinition | _: WindowFrame => false
+    case _                                        => e.resolved && e.dataType.typeName == "variant"
+  }
 }

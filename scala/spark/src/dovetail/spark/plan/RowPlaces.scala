@@ -48,7 +48,7 @@ object RowPlaces {
       a.aggregateExpressions.exists(throwsAbove) ||
       (mayBeClustered(a.child, a.groupingExpressions) && (throws(a) || streamed(a.child)))
     case w: Window =>
-      throws(w) || (w.partitionSpec.nonEmpty && mayBeClustered(w.child, w.partitionSpec) && streamed(w.child))
+      throwsInWindow(w) || (w.partitionSpec.nonEmpty && mayBeClustered(w.child, w.partitionSpec) && streamed(w.child))
     case other if readsAll(other) => false
     // the single join of a scalar subquery fails at a second partner
     case j: Join => throws(j) || FailingOperator(j).isDefined || j.children.exists(streamed)
@@ -56,6 +56,15 @@ object RowPlaces {
   }
 
   private def throws(plan: LogicalPlan): Boolean = plan.expressions.exists(FailingPlan.throwsOnRows)
+
+  /** Whether a window may fail. Its own functions, such as row_number(), do not. The frame is no expression over rows. */
+  private def throwsInWindow(w: Window): Boolean = {
+    val functions = w.windowExpressions.flatMap(_.collect { case e: WindowExpression => e.windowFunction }).flatMap {
+      case own: WindowFunction => own.children
+      case other               => Seq(other)
+    }
+    (functions ++ w.partitionSpec ++ w.orderSpec.map(_.child)).exists(FailingPlan.throwsOnRows)
+  }
 
   /** Whether an output column of a grouping may fail, apart from its aggregate functions. */
   private def throwsAbove(e: Expression): Boolean = FailingPlan.throwsOnRows(e.transform {
