@@ -57,7 +57,7 @@ object RowPlaces {
 
   private def throws(plan: LogicalPlan): Boolean = plan.expressions.exists(FailingPlan.throwsOnRows)
 
-  /** Whether a window may fail. Its own functions, such as row_number(), do not. The frame is no expression over rows. */
+  /** Whether a window may fail. Functions of windows, such as row_number(), do not, and frames read no rows. */
   private def throwsInWindow(w: Window): Boolean = {
     val functions = w.windowExpressions.flatMap(_.collect { case e: WindowExpression => e.windowFunction }).flatMap {
       case own: WindowFunction => own.children
