@@ -1,45 +1,22 @@
 package org.apache.spark.sql.dovetail
 
-import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
-import org.scalatest.BeforeAndAfterAll
-
 /** Join orders whose last join partitions the rows by columns of the grouping or the window above. */
-class ClusteringAboveSuite extends DovetailSuite with BeforeAndAfterAll {
-  private val tables = Seq("entry", "account", "office")
-
+class ClusteringAboveSuite extends DovetailSuite with ExchangeCounts {
   override def beforeAll(): Unit = {
     super.beforeAll()
-    def table(name: String, query: String): Unit = { spark.sql(s"CREATE TABLE $name USING parquet AS $query"); () }
     table("entry", "SELECT id % 20000 AS a, id % 19000 AS o, id % 5 AS kind, id AS v FROM range(60000)")
     table("account", "SELECT id AS a, concat('a', id) AS name FROM range(20000)")
     table("office", "SELECT id AS o, id % 3 AS town FROM range(19000)")
     tables.foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect())
   }
 
-  override def afterAll(): Unit =
-    try tables.foreach(t => spark.sql(s"DROP TABLE IF EXISTS $t"))
-    finally super.afterAll()
-
-  private val settings = Seq(
-    "spark.sql.autoBroadcastJoinThreshold" -> "-1",
-    "spark.sql.adaptive.enabled"           -> "false",
-    "spark.dovetail.adaptive.shuffledHash" -> "false",
-    "spark.dovetail.grouping.early"        -> "false",
-    "spark.dovetail.reducers.enabled"      -> "false",
-    "spark.dovetail.reorder.minGain"       -> "0"
-  )
-
-  private def exchanges(sql: String): Int = {
-    def all(plan: SparkPlan): Seq[SparkPlan] = plan +: plan.children.flatMap(all)
-    all(spark.sql(sql).queryExecution.executedPlan).count(_.isInstanceOf[ShuffleExchangeExec])
-  }
+  private val settings =
+    sortMerge ++ Seq("spark.dovetail.grouping.early" -> "false", "spark.dovetail.reducers.enabled" -> "false")
 
   private def counted(sql: String, on: Int, off: Int): Unit = withConf(settings: _*) {
     assert(exchanges(sql) == on, s"with the setting: $sql")
     withConf("spark.dovetail.grouping.exchanges" -> "false")(assert(exchanges(sql) == off, s"without: $sql"))
-    val rows = spark.sql(sql).collect().map(_.toString).sorted
-    assert(rows.toSeq == dovetail(on = false)(spark.sql(sql).collect().map(_.toString).sorted.toSeq), sql)
+    sameAnswer(sql, reorders = false)
   }
 
   // the two joins cost almost the same, so that the written order stays if nothing else counts

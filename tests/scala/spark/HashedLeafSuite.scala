@@ -2,28 +2,16 @@ package org.apache.spark.sql.dovetail
 
 import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.sql.dovetail.leaf.HashedLeaf
-import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
-import org.scalatest.BeforeAndAfterAll
 
 /** Inputs that are partitioned before any join: bucketed tables, groupings, windows, `repartition`, cached results. */
-class HashedLeafSuite extends DovetailSuite with BeforeAndAfterAll {
-  private val tables = Seq("ledger", "receipt", "branch")
-
+class HashedLeafSuite extends DovetailSuite with ExchangeCounts {
   override def beforeAll(): Unit = {
     super.beforeAll()
-    def table(name: String, query: String, by: String = ""): Unit = {
-      spark.sql(s"CREATE TABLE $name USING parquet $by AS $query"); ()
-    }
     table("ledger", "SELECT id AS k, id % 900 AS b, id AS v FROM range(30000)", "CLUSTERED BY (k) INTO 4 BUCKETS")
     table("receipt", "SELECT id AS k, id % 7 AS w FROM range(30000)", "CLUSTERED BY (k) INTO 4 BUCKETS")
     table("branch", "SELECT id AS b, id % 3 AS town FROM range(900)")
     tables.foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect())
   }
-
-  override def afterAll(): Unit =
-    try tables.foreach(t => spark.sql(s"DROP TABLE IF EXISTS $t"))
-    finally super.afterAll()
 
   private def hashed(sql: String): Seq[String] =
     HashedLeaf(dovetail(on = false)(spark.sql(sql).queryExecution.optimizedPlan)).map(_.name)
@@ -61,18 +49,6 @@ class HashedLeafSuite extends DovetailSuite with BeforeAndAfterAll {
       }
   }
 
-  private val settings = Seq(
-    "spark.sql.autoBroadcastJoinThreshold" -> "-1",
-    "spark.sql.adaptive.enabled"           -> "false",
-    "spark.dovetail.adaptive.shuffledHash" -> "false",
-    "spark.dovetail.reorder.minGain"       -> "0"
-  )
-
-  private def exchanges(sql: String): Int = {
-    def all(plan: SparkPlan): Seq[SparkPlan] = plan +: plan.children.flatMap(all)
-    all(spark.sql(sql).queryExecution.executedPlan).count(_.isInstanceOf[ShuffleExchangeExec])
-  }
-
   /** Costs of the exchanges of a query's joins in the order that is taken. */
   private def costs(sql: String): Seq[Double] = {
     val report = spark.sql("SELECT * FROM dovetail_explain(\"" + sql + "\", 'json')").head().getString(0)
@@ -82,7 +58,7 @@ class HashedLeafSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("bucketed tables are joined by their buckets before their rows are exchanged for another join") {
-    withConf(settings: _*) {
+    withConf(sortMerge: _*) {
       // as written, ledger is exchanged twice
       val sql = "SELECT count(*), sum(v) FROM ledger JOIN branch ON ledger.b = branch.b " +
         "JOIN receipt ON ledger.k = receipt.k"
@@ -94,7 +70,7 @@ class HashedLeafSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("a grouping is joined by its key without another exchange; a key that is computed from it needs one") {
-    withConf(settings: _*) {
+    withConf(sortMerge: _*) {
       val grouped = "(SELECT k, max(v) AS v FROM ledger GROUP BY k)"
       val sql     = s"SELECT count(*) FROM receipt JOIN $grouped g ON receipt.k = g.k JOIN branch ON g.v = branch.b"
       assert(costs(sql).head == 0.0, costs(sql))

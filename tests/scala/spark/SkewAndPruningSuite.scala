@@ -6,20 +6,14 @@ import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 import dovetail.kernel.cost.CostConstants
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
-import org.scalatest.BeforeAndAfterAll
 
 /**
  * Costs that depend on keys: partitions that a broadcast prunes, and a key that most rows have. The kernel's
  * `KeyFactsSuite` checks the numbers by hand.
  */
-class SkewAndPruningSuite extends DovetailSuite with BeforeAndAfterAll {
-  private val tables = Seq("sale", "day", "item", "client", "busy", "calm")
-
+class SkewAndPruningSuite extends DovetailSuite with SuiteTables {
   override def beforeAll(): Unit = {
     super.beforeAll()
-    def table(name: String, query: String, by: String = ""): Unit = {
-      spark.sql(s"CREATE TABLE $name USING parquet $by AS $query"); ()
-    }
     table(
       "sale",
       "SELECT id, id % 3000 AS item, pmod(hash(id), 2000) AS client, CAST(id % 12 AS INT) AS day FROM range(30000)",
@@ -32,10 +26,6 @@ class SkewAndPruningSuite extends DovetailSuite with BeforeAndAfterAll {
     table("calm", "SELECT id AS k, id % 5 AS w FROM range(20000)")
     tables.foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect())
   }
-
-  override def afterAll(): Unit =
-    try tables.foreach(t => spark.sql(s"DROP TABLE IF EXISTS $t"))
-    finally super.afterAll()
 
   private def scans(plan: SparkPlan): Seq[FileSourceScanExec] = plan match {
     case a: AdaptiveSparkPlanExec => scans(a.executedPlan)

@@ -11,9 +11,10 @@ trait SuiteTables extends BeforeAndAfterAll { this: DovetailSuite =>
   /** Names of the tables, in the order of their creation. */
   protected def tables: Seq[String] = made.toSeq
 
-  protected def table(name: String, query: String): Unit = {
+  /** @param by how the table is partitioned or bucketed */
+  protected def table(name: String, query: String, by: String = ""): Unit = {
     made += name
-    spark.sql(s"CREATE TABLE $name USING parquet AS $query")
+    spark.sql(s"CREATE TABLE $name USING parquet $by AS $query")
     ()
   }
 

@@ -1,16 +1,9 @@
 package org.apache.spark.sql.dovetail.group
 
-import org.apache.spark.sql.catalyst.expressions.{
-  Alias,
-  Attribute,
-  AttributeMap,
-  AttributeSet,
-  Expression,
-  NamedExpression
-}
+import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.leaf.{HashedLeaf, SparkBroadcast}
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinCondition}
+import org.apache.spark.sql.dovetail.predicates.{ComputedColumns, JoinCondition}
 
 /**
  * Joins after which Spark computes fragile columns of one side ([[FragileColumns]]): in generated code, a broadcast
@@ -25,9 +18,7 @@ private[group] object LateColumns {
 
   /** @param left fragile columns of the left side */
   def apply(j: Join, left: AttributeSet, right: AttributeSet): Boolean = j.conf.wholeStageEnabled && {
-    val sides     = new JoinCondition.Classifier(Vector(j.left.outputSet, j.right.outputSet))
-    lazy val keys =
-      j.condition.toVector.flatMap(Conjuncts(_)).map(sides(_)).filter(_.sides.isDefined).flatMap(_.equality)
+    lazy val keys = JoinCondition.keys(j)
 
     def streams(fragile: AttributeSet, side: Int): Boolean = fragile.nonEmpty && {
       val other = if (side == 0) j.right else j.left
@@ -42,17 +33,12 @@ private[group] object LateColumns {
 
   /** Whether the rows of a plan are partitioned by these keys, so that a join by them needs no exchange of the plan. */
   private def isClustered(plan: LogicalPlan, keys: Seq[Expression]): Boolean = plan match {
-    case p: Project   => isClustered(p.child, below(keys, p.projectList))
+    case p: Project   => isClustered(p.child, ComputedColumns.replaced(keys, p.projectList))
     case f: Filter    => isClustered(f.child, keys)
-    case a: Aggregate => same(below(keys, a.aggregateExpressions), a.groupingExpressions)
+    case a: Aggregate => same(ComputedColumns.replaced(keys, a.aggregateExpressions), a.groupingExpressions)
     case w: Window    => same(keys, w.partitionSpec)
     case j: Join      => j.condition.exists(c => keys.forall(k => c.exists(_.semanticEquals(k))))
     case other        => same(keys, HashedLeaf(other))
-  }
-
-  private def below(keys: Seq[Expression], output: Seq[NamedExpression]): Seq[Expression] = {
-    val computed = AttributeMap(output.collect { case a: Alias => a.toAttribute -> a.child })
-    keys.map(_.transform { case a: Attribute => computed.getOrElse(a, a) })
   }
 
   private def same(keys: Seq[Expression], columns: Seq[Expression]): Boolean =

@@ -24,7 +24,7 @@ final class GroupBroadcasts(tree: JoinTree, one: Double) {
    * The sides that nested loops copy: the smaller side of an inner join if it fits, and the right side of another join
    * that has other inputs than in the written order. [[CopiedInputs]] has made sure that it fits.
    */
-  val loops: Map[JoinTree.Join, BuildSide] = tree.joins.flatMap(j => loopSide(j).map(j -> _)).toMap
+  lazy val loops: Map[JoinTree.Join, BuildSide] = tree.joins.flatMap(j => loopSide(j).map(j -> _)).toMap
 
   private def loopSide(j: JoinTree.Join): Option[BuildSide] = j.operator match {
     case Some(o) if CopiedInputs.isNew(j, o)       => Some(BuildRight)
@@ -47,7 +47,7 @@ final class GroupBroadcasts(tree: JoinTree, one: Double) {
   }
 
   /** Those that fit together, the small ones first, and those of nested loops. */
-  val fitting: Map[JoinTree.Join, BuildSide] = fit.map(c => c.join -> c.side).toMap ++ loops
+  lazy val fitting: Map[JoinTree.Join, BuildSide] = fit.map(c => c.join -> c.side).toMap ++ loops
 
   /** Bytes of memory of the largest broadcast that fits, if some of them do not. */
   val largest: Option[Double] =

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.leaf.HashedLeaf
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, FailingOperator, FailingPlan}
+import org.apache.spark.sql.dovetail.predicates.{ComputedColumns, Conjuncts, FailingOperator, FailingPlan}
 
 /**
  * Operators whose results depend on the place of their input rows: in which partition a row is, after which other rows
@@ -84,9 +84,7 @@ object RowPlaces {
    * keys needs no exchange. It then reads one partition after the other, as they are asked for. Unknown operators may.
    */
   private def mayBeClustered(plan: LogicalPlan, keys: Seq[Expression]): Boolean = plan match {
-    case p: Project =>
-      val computed = AttributeMap(p.projectList.collect { case a: Alias => a.toAttribute -> a.child })
-      mayBeClustered(p.child, keys.map(_.transform { case a: Attribute => computed.getOrElse(a, a) }))
+    case p: Project  => mayBeClustered(p.child, ComputedColumns.replaced(keys, p.projectList))
     case f: Filter   => mayBeClustered(f.child, keys)
     case j: Join     => partitions(j, keys) || j.children.exists(mayBeClustered(_, keys))
     case l: LeafNode => HashedLeaf(l).exists(c => keys.exists(_.semanticEquals(c)))

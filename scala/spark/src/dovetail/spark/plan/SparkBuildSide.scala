@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide
 import org.apache.spark.sql.catalyst.plans.{FullOuter, Inner, InnerLike, LeftAnti, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinCondition}
+import org.apache.spark.sql.dovetail.predicates.JoinCondition
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -52,9 +52,10 @@ object SparkBuildSide {
    * Whether the join is a NOT IN of one column for which Spark makes a hash table of the right side. A NULL on the
    * right side matters then.
    */
-  def isNullAware(j: Join): Boolean = j.joinType == LeftAnti && j.conf.optimizeNullAwareAntiJoin &&
-    hashesNotIn(j.right, j.conf) &&
-    j.condition.exists(sides(j)(_).equality.exists(_.kind == JoinCondition.NullAware))
+  def isNullAware(j: Join): Boolean = j.joinType == LeftAnti && j.conf.optimizeNullAwareAntiJoin && {
+    val conjuncts = JoinCondition.of(j)
+    conjuncts.size == 1 && conjuncts.head.equality.exists(_.kind == JoinCondition.NullAware)
+  } && hashesNotIn(j.right, j.conf)
 
   /** Whether Spark makes a hash table of this input, the right side of a NOT IN of one column. */
   def hashesNotIn(right: LogicalPlan, conf: SQLConf): Boolean = notInLimit(conf).forall(SparkBroadcast(right, _))
@@ -76,7 +77,7 @@ object SparkBuildSide {
   def isProduct(j: Join): Boolean = j.joinType.isInstanceOf[InnerLike] && !hasKeys(j) && apply(j).isEmpty
 
   /** Whether the join has an equality between its sides. Otherwise it cannot be a hash join. */
-  def hasKeys(j: Join): Boolean = j.condition.exists(Conjuncts(_).exists(sides(j)(_).sides.isDefined))
+  def hasKeys(j: Join): Boolean = JoinCondition.keys(j).nonEmpty
 
   private def broadcasts(j: Join, side: BuildSide): Boolean =
     JoinChoice.builds(if (j.joinType.isInstanceOf[InnerLike]) Inner else j.joinType, side) &&
@@ -84,7 +85,4 @@ object SparkBuildSide {
 
   private def isSmall(j: Join, side: BuildSide): Boolean =
     SparkBroadcast(JoinChoice.input(j, side), j.conf.autoBroadcastJoinThreshold)
-
-  /** The two sides of a join as two relations of a classifier. */
-  private def sides(j: Join) = new JoinCondition.Classifier(Vector(j.left.outputSet, j.right.outputSet))
 }

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.predicates
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.Join
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.JoinCondition.Side
 
@@ -58,6 +59,15 @@ object JoinCondition {
   final case class Side(expression: Expression, relations: Vector[Int])
 
   final case class Equality(kind: Kind, left: Side, right: Side)
+
+  /** Classifies the conjuncts of a join's condition, with its two sides as the relations. */
+  def of(j: Join): Vector[JoinCondition] = {
+    val sides = new Classifier(Vector(j.left.outputSet, j.right.outputSet))
+    j.condition.toVector.flatMap(Conjuncts(_)).map(sides(_))
+  }
+
+  /** The equalities between the sides of a join, by which Spark can hash or sort them. */
+  def keys(j: Join): Vector[Equality] = of(j).filter(_.sides.isDefined).flatMap(_.equality)
 
   /** @param outputs output columns of each relation; the number of a relation is its position here */
   final class Classifier(outputs: Vector[AttributeSet]) {

@@ -1,0 +1,13 @@
+package org.apache.spark.sql.dovetail.predicates
+
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap, Expression, NamedExpression}
+
+/** The columns that a projection or a grouping computes. */
+object ComputedColumns {
+
+  /** Expressions over the output of an operator, as expressions over its input. */
+  def replaced(expressions: Seq[Expression], output: Seq[NamedExpression]): Seq[Expression] = {
+    val computed = AttributeMap(output.collect { case a: Alias => a.toAttribute -> a.child })
+    expressions.map(_.transform { case a: Attribute => computed.getOrElse(a, a) })
+  }
+}
