@@ -56,6 +56,21 @@ def session_runs() -> bool:
     return default.isDefined() and not default.get().sparkContext().isStopped()
 
 
+def active_is_stopped() -> bool:
+    """Whether the active session of this thread belongs to a stopped context, while another context runs.
+
+    The JVM of Spark 3.5 returns such a session, and pyspark's `getActiveSession` would then keep it as the session of
+    this process: the next `getOrCreate()` would return it, and its queries fail.
+    """
+    if not context_runs():
+        return False
+    from pyspark import SparkContext
+
+    jvm: Any = SparkContext._jvm
+    active = jvm.org.apache.spark.sql.SparkSession.getActiveSession()
+    return active.isDefined() and bool(active.get().sparkContext().isStopped())
+
+
 def context_value(key: str) -> str | None:
     """A setting of the running context; None if it is not set there."""
     from pyspark import SparkContext

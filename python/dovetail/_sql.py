@@ -326,7 +326,7 @@ def running_session() -> SparkSession | None:
         from pyspark.sql import SparkSession
     except ImportError:
         return None
-    active: SparkSession | None = SparkSession.getActiveSession()
+    active: SparkSession | None = None if _py4j.active_is_stopped() else SparkSession.getActiveSession()
     if active is not None:
         return active
     # getActiveSession knows only this thread's session; a session that another thread started counts as well.
