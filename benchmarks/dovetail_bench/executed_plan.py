@@ -52,7 +52,11 @@ def last(spark: SparkSession) -> str:
     context.listenerBus().waitUntilEmpty()
     store: Any = spark._jsparkSession.sharedState().statusStore()
     for place in reversed(range(int(store.executionsCount()))):
-        execution = store.executionsList(place, 1).apply(0)
+        found = store.executionsList(place, 1)
+        # the store may have dropped its oldest executions meanwhile
+        if found.isEmpty():
+            continue
+        execution = found.apply(0)
         if execution.rootExecutionId() != execution.executionId():
             return normalized(execution.physicalPlanDescription())
     raise LookupError("Spark's status store has no plan of a profiled query")

@@ -122,7 +122,7 @@ def readme_picture() -> str:
 def generated_queries() -> str:
     """Generated queries, and why not all of them were compared."""
     return wrapped(
-        f"{generated()} The other queries got plain Spark's plan and did not run, or plain Spark does not answer them."
+        f"{generated()} In the other cases, the plan was plain Spark's and did not run, or plain Spark has no answer."
     )
 
 

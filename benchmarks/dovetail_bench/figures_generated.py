@@ -61,10 +61,11 @@ def sentences() -> str:
     compared, changed, rows, wrong = (
         sum(getattr(run, what) for run in counted) for what in ("compared", "changed", "with_rows", "wrong")
     )
+    planned = sum(len(run.numbers) for run in counted)
     return (
-        f"Of {len(numbers):,} generated queries, {twice:,} were planned on two Spark lines and the others on one. "
-        f"{compared:,} answers were compared with plain Spark's: {changed:,} of them came from another tree of joins, "
-        f"{rows:,} have rows. {'None differs.' if wrong == 0 else f'**{wrong:,} answers differ.**'}"
+        f"{len(numbers):,} generated queries were planned {planned:,} times ({twice:,} on two Spark lines). "
+        f"{compared:,} answers were compared with plain Spark's: {changed:,} of them came from another "
+        f"tree of joins, {rows:,} have rows. {'None differs.' if wrong == 0 else f'**{wrong:,} answers differ.**'}"
     )
 
 
