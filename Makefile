@@ -35,6 +35,7 @@ require:
 
 # one virtual environment per Spark line, with that line's pyspark: first the packages of the demo, …
 .venv/%/demo: pyproject.toml project/lines.txt | require
+	@tools/require.sh $(PYTHON) $(call of,$*,python)
 	@echo "setting up .venv/$* …"
 	@test -d .venv/$* || $(PYTHON) -m venv .venv/$*
 	@.venv/$*/bin/pip install -q --disable-pip-version-check "pyspark==$(call of,$*,pyspark)" -e '.[cli,demo]'

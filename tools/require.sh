@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Names each missing prerequisite, with the command that installs it. Usage: tools/require.sh [python]
+# Names each missing prerequisite, with the command that installs it. Usage: tools/require.sh [python [oldest version]]
 set -u
 python=${1:-python3}
+oldest=${2:-3.10}
+# the pinned DuckDB, which generates the data of demo, tests and benchmarks, has no wheel for a newer one
+newest=3.13
 missing=0
 need() { echo "dovetail: $1 is missing. Install it: $2" >&2; missing=1; }
 
@@ -14,9 +17,11 @@ elif ! command -v javac >/dev/null; then need "a JDK 17 (this is a JRE without j
 fi
 
 python3="apt-get install python3.11 python3.11-venv, or brew install python@3.11"
-if ! command -v "$python" >/dev/null; then need "Python 3.10 or newer" "$python3"
-elif ! "$python" -c 'import sys; sys.exit(sys.version_info < (3, 10))'; then
-  need "Python 3.10 or newer (this is $("$python" -V 2>&1))" "$python3"
+wanted="Python $oldest to $newest"
+between='import sys; o, n = ([*map(int, v.split("."))] for v in sys.argv[1:]); v = [*sys.version_info[:2]]'
+if ! command -v "$python" >/dev/null; then need "$wanted" "$python3"
+elif ! "$python" -c "$between; sys.exit(not o <= v <= n)" "$oldest" "$newest"; then
+  need "$wanted (this is $("$python" -V 2>&1); make PYTHON=python3.11 takes another one)" "$python3"
 elif ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
   need "Python's venv module" "apt-get install python3-venv"
 fi

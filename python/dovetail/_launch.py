@@ -13,6 +13,7 @@ import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 
 from dovetail.errors import ConfigError
@@ -136,7 +137,12 @@ def spark_home(environ: Mapping[str, str] = os.environ) -> Path | None:
     if environ.get("SPARK_HOME"):
         return Path(environ["SPARK_HOME"])
     pyspark = sys.modules.get("pyspark")
-    return None if pyspark is None or pyspark.__file__ is None else Path(pyspark.__file__).parent
+    if pyspark is not None:
+        file = pyspark.__file__
+    else:
+        found = find_spec("pyspark")
+        file = None if found is None else found.origin
+    return None if file is None else Path(file).parent
 
 
 def parse_properties(text: str) -> dict[str, str]:

@@ -29,12 +29,21 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+def has_contexts() -> bool:
+    """Whether the installed pyspark can start a Spark. The package `pyspark-client` cannot."""
+    try:
+        from pyspark import SparkContext  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
 def context_runs() -> bool:
     """Whether this process has a running Spark context."""
-    try:
-        from pyspark import SparkContext
-    except ImportError:  # pyspark-client has no contexts
+    if not has_contexts():
         return False
+    from pyspark import SparkContext
+
     return getattr(SparkContext, "_active_spark_context", None) is not None
 
 

@@ -117,7 +117,7 @@ def _store(conf: Conf) -> Check:
     directory = Path(url2pathname(url.path)).absolute()
     if problem := _unwritable(directory):
         fix = f"make it writable, or set {STORE_PATH} to a writable directory; until then dovetail.analyze fails"
-        return Check(name, "failed", f"{directory}: {problem}", fix)
+        return Check(name, "warning", f"{directory}: {problem}", fix)
     stored = sorted(directory.glob(f"*{STORE_SUFFIX}")) if directory.is_dir() else []
     if not stored:
         fix = (

@@ -71,9 +71,9 @@ class Config(ConfigBase):
         filters_order: Whether a filter tests a cheap condition before conditions that take at least ten times as long,
             such as patterns and functions of the user. Conditions that may fail on some rows keep their places.
         grouping_early: Whether rows are grouped below joins, and below the copies of rows that ROLLUP, CUBE and
-            GROUPING SETS make, if many rows form few groups and this saves more than it costs. The query's own grouping
-            merges the groups. Applies only to count, sum, min, max and avg of types whose sums do not depend on the
-            order of additions.
+            GROUPING SETS make, if many rows form few groups and this saves three tenths of the cost, or
+            spark.dovetail.reorder.minGain if that is more. The query's own grouping merges the groups. Applies only to
+            count, sum, min, max and avg of types whose sums do not depend on the order of additions.
         grouping_always: For tests: whether rows are grouped below joins wherever this is legal, regardless of the cost.
         grouping_exchanges: Whether the search for a join order counts the exchange of the grouping or the window that
             reads the joined rows. Rows that the joins have partitioned by some of its columns need no exchange for it.

@@ -17,7 +17,7 @@ import tempfile
 import zipfile
 from pathlib import Path
 
-from dovetail import _launch, _surroundings
+from dovetail import _launch, _py4j, _surroundings
 from dovetail._check import Check as Check  # re-exported for users of this module
 from dovetail.errors import DovetailError, PySparkMissingError, UnsupportedSparkError
 from dovetail.jars import EXTENSION, REINSTALL, jar_path, line_of, parse_line, pyspark_version, supported_lines
@@ -68,6 +68,9 @@ def examine(session: bool = True) -> list[Check]:
     checks += _surroundings.examine()
     if not session:
         return checks
+    if _is_client_only():
+        note = "not started: this is a client of Spark Connect. dovetail.status(spark) shows what its server has"
+        return [*checks, Check("session", "skipped", note)]
     broken = [check.name for check in checks if check.status == "failed"]
     checks.append(Check("session", "skipped", f"not started: first fix {', '.join(broken)}") if broken else _session())
     return checks
@@ -93,10 +96,13 @@ def _pyspark() -> Check:
 
 
 def _java() -> Check:
+    if _is_client_only():
+        return Check("java", "skipped", "a client of Spark Connect needs no Java")
     home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    # on Windows, the file has an extension
+    java = shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
     install = "install Java 17 (apt-get install openjdk-17-jre-headless, or brew install openjdk@17)"
-    if java is None or not Path(java).is_file():
+    if java is None:
         where = f"JAVA_HOME={home} has no bin/java" if home else "java is not on the PATH"
         return Check("java", "failed", where, install + ("" if not home else ", and set JAVA_HOME to it"))
     try:
@@ -122,6 +128,15 @@ def _java() -> Check:
         )
     fix = f"Dovetail on this Spark needs Java {names}: {install}, and set JAVA_HOME to it"
     return Check("java", "failed", found, fix)
+
+
+def _is_client_only() -> bool:
+    """Whether the installed pyspark is the package `pyspark-client`, which cannot start a Spark of its own."""
+    try:
+        pyspark_version()
+    except PySparkMissingError:
+        return False
+    return not _py4j.has_contexts()
 
 
 def java_release(output: str) -> int | None:

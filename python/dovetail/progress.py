@@ -1,10 +1,11 @@
-"""Progress of long work on stderr: a bar if rich is installed and stderr is a terminal, otherwise a line per step."""
+"""Progress of long work on stderr: a bar in a terminal or notebook if rich can draw it, otherwise a line per step."""
 
 from __future__ import annotations
 
 import sys
 import time
 from contextlib import AbstractContextManager, ExitStack, contextmanager
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -53,13 +54,16 @@ def progress(title: str, total: int, show: bool = True) -> Iterator[Progress]:
 
 
 def _console() -> Console | None:
-    """The console on stderr; None without rich, or if stderr is not a terminal (a log file, a pipe)."""
+    """The console on stderr; None for a log file or a pipe, and without rich or a notebook's widgets."""
     try:
         from rich.console import Console
     except ImportError:
         return None
     console = Console(stderr=True)
-    return console if console.is_terminal or console.is_jupyter else None
+    if console.is_jupyter:
+        # without ipywidgets, rich warns once and draws nothing
+        return console if find_spec("ipywidgets") else None
+    return console if console.is_terminal else None
 
 
 class _Lines:

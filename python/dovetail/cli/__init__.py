@@ -10,6 +10,8 @@ spark-submit, JSON), so other programs can read them. All other messages go to s
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Sequence
 
 from dovetail._version import __version__
@@ -32,6 +34,9 @@ def commands() -> Commands:
 
 def main(words: Sequence[str] | None = None) -> int:
     """Runs a command, by default the one in the process's arguments, and returns the exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # a locale may lack a character of a name or a value; on stderr, Python writes an escape for it in any case
+        sys.stdout.reconfigure(errors="backslashreplace")
     with exit_code() as ended:
         ended.code = commands().run(words)
     return ended.code

@@ -131,10 +131,10 @@ def _names_unknown_table(error: Exception, given: Words) -> bool:
 
 def _starts_empty(spark: SparkSession, given: Words) -> bool:
     """Whether the session had no tables when it started."""
-    return not _is_elsewhere(getattr(given, "remote", None)) and _sql.setting(spark, _CATALOG_KEY) != "hive"
+    return not is_elsewhere(getattr(given, "remote", None)) and _sql.setting(spark, _CATALOG_KEY) != "hive"
 
 
-def _is_elsewhere(remote: str | None) -> bool:
+def is_elsewhere(remote: str | None) -> bool:
     """Whether the session is on a server that this process does not start."""
     return remote is not None and remote.startswith("sc://")
 
@@ -160,7 +160,7 @@ def _started(remote: str | None, master: str | None, conf: dict[str, str], verbo
     # A remote server must have the jar already. If it does not, the first call says what to do there.
     with _output_of_the_jvm(verbose) as log:
         try:
-            return (builder if _is_elsewhere(remote) else dovetail.enable(builder)).getOrCreate()
+            return (builder if is_elsewhere(remote) else dovetail.enable(builder)).getOrCreate()
         except KeyboardInterrupt as interrupt:
             _py4j.kill_launched(interrupt)
             raise

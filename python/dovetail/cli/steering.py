@@ -9,9 +9,10 @@ from __future__ import annotations
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import dovetail
-from dovetail.cli.session import add_session, session
+from dovetail.cli.session import add_session, is_elsewhere, session
 from dovetail.cli.words import (
     Commands,
     Parser,
@@ -72,13 +73,23 @@ def load_rows(spark: SparkSession, given: Words) -> None:
         dovetail.rows.load(spark, _url(given.rows))
 
 
+# Names of this machine in the address of a server.
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
 def check_rows(given: Words) -> None:
-    """Checks that the file with row counts exists, if one is given.
+    """Checks that the file with row counts exists and can be read by the session, if one is given.
 
     Raises:
         DovetailError: It does not exist.
+        WrongWordsError: The session is on another machine, which would open a file of its own.
     """
-    if given.rows is not None and not given.rows.exists():
+    if given.rows is None:
+        return
+    remote = getattr(given, "remote", None)
+    if is_elsewhere(remote) and urlsplit(str(remote)).hostname not in _THIS_MACHINE:
+        raise WrongWordsError("--rows names a file of this machine, which a server on another machine cannot read")
+    if not given.rows.exists():
         name = shlex.quote(str(given.rows))
         raise DovetailError(f"there is no file {given.rows}. `dovetail rows {name} --set N --table TABLE` makes it.")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import inspect
 import json
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -121,12 +122,17 @@ def check_output(option: str, file: Path) -> None:
     """Checks that a file can be written, before the work for it begins.
 
     Raises:
-        DovetailError: Its directory does not exist, or it is a directory.
+        DovetailError: Its directory does not exist, it is a directory, or it must not be written.
     """
     if not file.parent.is_dir():
         raise DovetailError(f"{option} {file} cannot be written: the directory {file.parent} does not exist.")
-    if file.is_dir():
+    # of a directory that must not be entered, nobody knows its files
+    entered = os.access(file.parent, os.X_OK)
+    if entered and file.is_dir():
         raise DovetailError(f"{option} {file} cannot be written: it is a directory. Name a file in it.")
+    written = file if entered and file.exists() else file.parent
+    if not (entered and os.access(written, os.W_OK)):
+        raise DovetailError(f"{option} {file} cannot be written: no permission to write to {written}.")
 
 
 def add_json(command: Parser) -> None:

@@ -74,13 +74,20 @@ class Dataset:
 
 
 def cache_root() -> Path:
-    """The default directory for data: below the system's directory for caches."""
-    if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    elif sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    """The default directory for data: below the system's directory for caches.
+
+    Raises:
+        DovetailError: This user has no home directory.
+    """
+    try:
+        if sys.platform == "darwin":
+            base = Path.home() / "Library" / "Caches"
+        elif sys.platform == "win32":
+            base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
+        else:
+            base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError as error:
+        raise DovetailError("this user has no home directory for the data. Choose a data directory.") from error
     return base / "dovetail"
 
 

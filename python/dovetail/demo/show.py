@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,12 @@ from dovetail.demo.measure import ANALYZED, BARE, MODES, PLAIN, Result, total
 if TYPE_CHECKING:
     from dovetail import Run, Status
 
-# Width of the output in characters if stdout is not a terminal, for example a log file.
+# Width of the output in characters if stdout is not a terminal, for example a log file. The table of all queries with
+# a line per query needs as much; in a narrower terminal, it has a line per query and mode.
 LOG_WIDTH = 140
+
+# Width that the table with a line per query and mode needs. In a narrower terminal, its lines are wrapped.
+LEAST_WIDTH = 80
 
 MIB = 1 << 20
 
@@ -61,32 +66,13 @@ class Show:
 
     def summary(self, results: Sequence[Result], seconds: float) -> None:
         """Prints the table of all queries, and their totals in a sentence."""
-        table = Table(title="Plain Spark; Dovetail with nothing analyzed; after one pass", title_justify="left")
-        table.add_column("\nquery")
-        for what in ("rows out of joins", "shuffled MiB", "seconds"):
-            for mode, title in zip(MODES, (what, "", ""), strict=True):
-                short = {PLAIN: "Spark", BARE: "nothing", ANALYZED: "one pass"}[mode]
-                table.add_column(f"{title}\n{short}", justify="right")
-        table.add_column("\norder")
-        for result in results:
-            runs = [result.runs[mode] for mode in MODES]
-            table.add_row(
-                result.name,
-                *(f"{run.join_rows:,}" for run in runs),
-                *(f"{run.shuffle_bytes / MIB:,.1f}" for run in runs),
-                *(f"{run.median_seconds:.2f}" for run in runs),
-                "changed" if result.changed else "kept",
-            )
-        table.add_section()
-        table.add_row(
-            "all",
-            *(f"{total(results, mode, 'join_rows'):,.0f}" for mode in MODES),
-            *(f"{total(results, mode, 'shuffle_bytes') / MIB:,.1f}" for mode in MODES),
-            *(f"{total(results, mode, 'median_seconds'):.2f}" for mode in MODES),
-            f"{sum(result.changed for result in results)} changed",
-        )
+        rows = [*map(_row, results), _totals(results)]
         self.console.print()
-        self.console.print(table)
+        if self.console.width >= LOG_WIDTH:
+            self.console.print(_a_line_each(rows))
+        else:
+            wide = Console(width=max(self.console.width, LEAST_WIDTH))
+            wide.print(_a_line_per_mode(rows), soft_wrap=True)
         self._line(sentence(results))
         different = [result.name for result in results if result.differences]
         if different:
@@ -100,6 +86,67 @@ class Show:
 
     def _line(self, text: str) -> None:
         self.console.print(text, highlight=False, soft_wrap=True)
+
+
+@dataclass(frozen=True)
+class Row:
+    """Texts of one query or of all, each measure in the order of `MODES`."""
+
+    name: str
+    measures: tuple[Sequence[str], Sequence[str], Sequence[str]]
+    order: str
+
+
+MEASURES = ("rows out of joins", "shuffled MiB", "seconds")
+SHORT_NAMES = {PLAIN: "Spark", BARE: "nothing", ANALYZED: "one pass"}
+TITLE = "Plain Spark; Dovetail with nothing analyzed; after one pass"
+
+
+def _row(result: Result) -> Row:
+    runs = [result.runs[mode] for mode in MODES]
+    measures = (
+        [f"{run.join_rows:,}" for run in runs],
+        [f"{run.shuffle_bytes / MIB:,.1f}" for run in runs],
+        [f"{run.median_seconds:.2f}" for run in runs],
+    )
+    return Row(result.name, measures, "changed" if result.changed else "kept")
+
+
+def _totals(results: Sequence[Result]) -> Row:
+    measures = (
+        [f"{total(results, mode, 'join_rows'):,.0f}" for mode in MODES],
+        [f"{total(results, mode, 'shuffle_bytes') / MIB:,.1f}" for mode in MODES],
+        [f"{total(results, mode, 'median_seconds'):.2f}" for mode in MODES],
+    )
+    return Row("all", measures, f"{sum(result.changed for result in results)} changed")
+
+
+def _a_line_each(rows: Sequence[Row]) -> Table:
+    """A line per query, with three columns per measure. The last row has the totals."""
+    table = Table(title=TITLE, title_justify="left")
+    table.add_column("\nquery")
+    for what in MEASURES:
+        for mode, title in zip(MODES, (what, "", ""), strict=True):
+            table.add_column(f"{title}\n{SHORT_NAMES[mode]}", justify="right")
+    table.add_column("\norder")
+    for row in rows:
+        if row is rows[-1]:
+            table.add_section()
+        table.add_row(row.name, *(cell for measure in row.measures for cell in measure), row.order)
+    return table
+
+
+def _a_line_per_mode(rows: Sequence[Row]) -> Table:
+    """Three lines per query, one per mode, for a narrow terminal."""
+    table = Table(title=TITLE, title_justify="left")
+    for title in ("query", "order", "mode", *MEASURES):
+        table.add_column(title, justify="right" if title in MEASURES else "left", no_wrap=True)
+    for row in rows:
+        for at, mode in enumerate(MODES):
+            names = (row.name, row.order) if at == 0 else ("", "")
+            table.add_row(*names, SHORT_NAMES[mode], *(measure[at] for measure in row.measures))
+        table.add_section()
+    return table
 
 
 def sentence(results: Sequence[Result]) -> str:

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import pytest
 from benchmark_process import python
+from rich.console import Console
 
 from dovetail.comparison import Run
 from dovetail.demo.measure import MODES, Result
 from dovetail.demo.queries import NOT_IN_SPARK, SELECTION, texts
 from dovetail.demo.run import exit_code
-from dovetail.demo.show import SHORT, sentence
+from dovetail.demo.show import LOG_WIDTH, SHORT, Show, sentence
 from dovetail.errors import DovetailError
 
 
@@ -73,3 +74,17 @@ def test_short_queries_are_said_to_show_nothing_by_their_time(seconds: float, sa
     assert (
         "the times do not show the effect of the order" in sentence([Result("q1", dict.fromkeys(MODES, ran), ())])
     ) == said
+
+
+@pytest.mark.parametrize("width", [40, 80, LOG_WIDTH])
+def test_the_table_shows_whole_figures_at_any_width(width: int, capsys: pytest.CaptureFixture[str]) -> None:
+    ran = replace(RAN, seconds=(1234.5,), join_rows=1_234_567_890, shuffle_bytes=12_345 << 20)
+    shown = Show()
+    shown.console = Console(width=width)
+    shown.summary([Result(f"q{number}", dict.fromkeys(MODES, ran), ()) for number in (1, 2)], 1.0)
+    out = capsys.readouterr().out
+    # two queries in three modes
+    for figure in ("1,234,567,890", "12,345.0", "1234.50"):
+        assert out.count(figure) == 2 * len(MODES)
+    assert "2,469,135,780" in out
+    assert "…" not in out

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
+import tempfile
 import time
 from argparse import Namespace
 from contextlib import suppress
@@ -17,6 +19,7 @@ import pytest
 from command import typed
 from line_table import LISTED
 from pyspark.sql import SparkSession
+from users import as_a_user
 
 import dovetail
 from dovetail import doctor, jars
@@ -24,6 +27,8 @@ from dovetail.cli import commands, views
 from dovetail.cli import session as sessions
 from dovetail.cli.session import cause
 from dovetail.cli.steering import load_rows
+from dovetail.cli.words import check_output
+from dovetail.errors import DovetailError
 from dovetail.jars import pyspark_version
 
 # Seconds within which a JVM ends after its Python process, on a loaded machine.
@@ -120,6 +125,31 @@ def test_the_doctor_needs_no_extra(run_python) -> None:  # type: ignore[no-untyp
     assert done.returncode == 1
     assert "JAVA_HOME=/no/java has no bin/java" in done.stdout
     assert done.stderr == ""
+
+
+def test_what_the_locale_cannot_write_is_escaped(run_python) -> None:  # type: ignore[no-untyped-def]
+    places = {"JAVA_HOME": "/no/\u0141", "PYTHONIOENCODING": "iso-8859-1", "PYTHONUTF8": "0", "LC_ALL": "C.UTF-8"}
+    done = run_python(WITHOUT_EXTRAS, "doctor", env=places, check=False)
+    assert r"JAVA_HOME=/no/\u0141 has no bin/java" in done.stdout
+    assert done.stderr == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="os.setresuid")
+@pytest.mark.parametrize("mode", [0o555, 0o444, 0])
+def test_a_file_that_must_not_be_written_is_refused_before_the_work(mode: int) -> None:
+    with tempfile.TemporaryDirectory() as home:
+        Path(home).chmod(mode)
+        with as_a_user(), pytest.raises(DovetailError, match=f"no permission to write to {home}"):
+            check_output("--page", Path(home, "demo.html"))
+        Path(home).chmod(stat.S_IRWXU)
+
+
+def test_rows_of_this_machine_are_not_for_another_one(tmp_path: Path) -> None:
+    file = tmp_path / "rows.json"
+    file.touch()
+    done = typed("explain", "SELECT 1", "--rows", str(file), "--remote", "sc://elsewhere:15002")
+    assert done.code == 2
+    assert "a server on another machine cannot read" in done.err
 
 
 def test_the_demo_names_what_is_missing(run_python) -> None:  # type: ignore[no-untyped-def]

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from users import as_a_user
 
 from dovetail import doctor, jars
 from dovetail._surroundings import _unwritable
 from dovetail.errors import PySparkMissingError
 from dovetail.jars import EXTENSION
-
-# A user id that owns no files.
-NOBODY = 65_534
 
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 
@@ -177,7 +173,7 @@ FAULTS: dict[str, tuple[Machine, str, str, str, str]] = {
     "store cannot be written": (
         store_in_a_file,
         "statistics",
-        "failed",
+        "warning",
         "taken is a file",
         "set spark.dovetail.store.path",
     ),
@@ -217,6 +213,17 @@ def test_nothing_is_wrong_with_delta_before_dovetail(monkeypatch: pytest.MonkeyP
     assert {check.status for check in doctor.examine(session=False)} == {"ok"}
 
 
+def test_a_client_of_spark_connect_needs_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    no_java(monkeypatch, tmp_path)
+    # pyspark-client has no py4j, so this import fails
+    monkeypatch.delattr("pyspark.SparkContext")
+    checks = {check.name: check for check in doctor.examine()}
+    assert {checks["java"].status, checks["session"].status} == {"skipped"}
+    assert "dovetail.status(spark) shows" in checks["session"].found
+    assert "failed" not in {check.status for check in checks.values()}
+
+
 def test_statistics_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     defaults("spark.dovetail.store.path file:{tmp}/store")(monkeypatch, tmp_path)
@@ -227,19 +234,6 @@ def test_statistics_are_counted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     assert f"for 2 tables in {tmp_path / 'store'}, the oldest 0 days old" in statistics().found
     defaults("spark.dovetail.store.path s3a://bucket/store")(monkeypatch, tmp_path)
     assert "not checked" in statistics().found
-
-
-@contextmanager
-def as_a_user() -> Iterator[None]:
-    """Without the right of root to read every file."""
-    if os.getuid() != 0:
-        yield
-        return
-    os.setresuid(NOBODY, NOBODY, 0)
-    try:
-        yield
-    finally:
-        os.setresuid(0, 0, 0)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="os.setresuid")

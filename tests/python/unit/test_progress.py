@@ -45,6 +45,13 @@ def test_a_bar_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "2/2" in terminal.getvalue()
 
 
+@pytest.mark.parametrize("widgets", [True, False])
+def test_a_notebook_without_widgets_has_lines(monkeypatch: pytest.MonkeyPatch, widgets: bool) -> None:
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    monkeypatch.setattr(module, "find_spec", lambda name: object() if widgets and name == "ipywidgets" else None)
+    assert (module._console() is not None) == widgets
+
+
 def test_a_bar_moves_within_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_console", lambda: Console(file=io.StringIO(), force_terminal=True, width=100))
     with progress("analyze", 2) as shown:
