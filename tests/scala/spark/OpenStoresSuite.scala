@@ -61,31 +61,47 @@ class OpenStoresSuite extends DovetailSuite {
     override def save(): Unit     = saved = true
   }
 
-  test("of many stores, the least recently used are closed: after a while, and only if all of their state is saved") {
+  test(
+    "of many stores, the least recently used are closed, those whose state is not saved only if there are too many"
+  ) {
     withDirectory { d =>
-      var now    = 0L
-      val stores = new OpenStores(most = 2, idleNanos = 10L, () => now)
+      val stores = new OpenStores(most = 2)
       val notes  = new StoreSlot[Note](_ => new Note)
 
-      def store(name: String, at: Long): StatisticsStore = {
-        now = at
+      def store(name: String): StatisticsStore =
         stores(name)(new StatisticsStore(new StoreFiles(new HadoopPath(s"$d/$name"), new Configuration())))
-      }
-      def open = stores.all.map(_.files.directory.getName)
+      def open                                     = stores.all.map(_.files.directory.getName)
+      def note(name: String, saved: Boolean): Unit = store(name).state(notes)(_ => new Note).saved = saved
 
-      store("a", 0L).state(notes)(_ => new Note).saved = false
-      store("b", 1L)
-      store("c", 2L)
-      store("d", 3L)
-      assert(open == Seq("a", "b", "c", "d"), "all of them are in use")
-      store("b", 11L)
-      assert(open == Seq("a", "c", "d", "b"), "what is only in memory stays")
-      store("b", 12L)
-      assert(open == Seq("a", "d", "b"), "c is idle")
-      store("a", 13L).state(notes)(_ => new Note).save()
-      assert(open == Seq("b", "a"))
-      store("e", 30L)
-      assert(open == Seq("a", "e"))
+      note("a", saved = false)
+      store("b")
+      store("c")
+      assert(open == Seq("a", "c"), "what is only in memory stays")
+      store("a")
+      store("d")
+      assert(open == Seq("a", "d"), "the one that was used least recently is closed")
+      Seq("b", "c", "d").foreach(note(_, saved = false))
+      assert(open == Seq("a", "b", "c", "d"))
+      note("a", saved = false)
+      store("e")
+      assert(open == Seq("c", "d", "a", "e"), "a driver has memory for twice as many, whatever is lost")
+      note("c", saved = true)
+      note("d", saved = true)
+      store("f")
+      assert(open == Seq("a", "f"))
     }
+  }
+
+  test("a session that gets new credentials again and again has no store for each of them") {
+    val session = spark.newSession()
+    val before  = StatisticsStore(session)
+    val stores  = (0 until 2 * OpenStores.Most).map { i =>
+      session.conf.set("fs.s3a.session.token", s"t$i")
+      Pins(session).used("p")
+      StatisticsStore(session)
+    }
+    assert(stores.distinct.size == stores.size && !stores.contains(before), "each reads with its own credentials")
+    assert(StatisticsStore.inUse.size <= OpenStores.Most)
+    assert(Pins(session).uses("p") == 2L * OpenStores.Most, "the store is another one, the pins are the same")
   }
 }

@@ -268,11 +268,8 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
       withConf(WatchedFileSystem.setting) {
         val path     = new HadoopPath(s"${WatchedFileSystem.Scheme}:$d")
         val files    = new StoreFiles(path, spark.sessionState.newHadoopConf())
-        def opened() = new JsonList[String](files, "list.json", "Entries", (text: String) => text)(
-          all => all.foldLeft(JsonNodeFactory.instance.arrayNode())(_ add _),
-          json => BoundedJson.elements(json).map(_.asText)
-        )
-        val here = opened()
+        def opened() = list(files)
+        val here     = opened()
         assert(here.add(Vector("a", "b", "c", "d")).isEmpty)
         WatchedFileSystem.readOnly = true
         try assert(here.change(_.filterNot(_ == "a")).isDefined && here.remove(_ == "b").isDefined)
@@ -280,6 +277,45 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
         assert(here.all == Vector("c", "d") && opened().all == Vector("a", "b", "c", "d"))
         assert(here.add(Vector("e")).isEmpty)
         assert(opened().all == Vector("a", "c", "d", "e"))
+      }
+    }
+  }
+
+  private def list(files: StoreFiles) = new JsonList[String](files, "list.json", "Entries", (text: String) => text)(
+    all => all.foldLeft(JsonNodeFactory.instance.arrayNode())(_ add _),
+    json => BoundedJson.elements(json).map(_.asText)
+  )
+
+  test("a list that no reader would accept is not written, and the others stay") {
+    withDirectory { d =>
+      val files = new StoreFiles(new HadoopPath(d.toString), new Configuration())
+      val here  = list(files)
+      assert(here.add(Vector("a")).isEmpty)
+      val why = here.add(Vector("x" * (17 << 20)))
+      assert(why.exists(w => w.contains("is left as it is") && w.contains("more than")), why)
+      assert(list(files).all == Vector("a"))
+      assert(here.remove(_.startsWith("x")).isEmpty && here.add(Vector("b")).isEmpty)
+      assert(list(files).all == Vector("a", "b"))
+    }
+  }
+
+  test("a file that cannot take the place of the old one leaves the old one") {
+    withDirectory { d =>
+      withConf(WatchedFileSystem.setting) {
+        val files = new StoreFiles(
+          new HadoopPath(s"${WatchedFileSystem.Scheme}:$d"),
+          spark.sessionState.newHadoopConf()
+        )
+        assert(list(files).add(Vector("a")).isEmpty)
+        for (fails <- Seq[() => Boolean](() => false, () => throw new java.io.IOException("lost"))) {
+          var left = 1
+          WatchedFileSystem.renames = to =>
+            if (to.getName != "list.json" || left == 0) true else { left -= 1; fails() }
+          try assert(list(files).add(Vector("b")).isDefined && left == 0)
+          finally WatchedFileSystem.renames = _ => true
+          assert(list(files).all == Vector("a") && names(d).forall(!_.endsWith(".tmp")), names(d))
+        }
+        assert(list(files).add(Vector("b")).isEmpty && list(files).all == Vector("a", "b"))
       }
     }
   }

@@ -485,4 +485,27 @@ class StoreSuite extends DovetailSuite {
       }
     }
   }
+
+  test("statistics of text files belong to one way to read them: schema, options, time zone") {
+    withStore { _ =>
+      withDirectory { d =>
+        withTables("ev", "renamed") {
+          spark.range(100).selectExpr("'2024-01-01 00:00:00' AS ts", "id").write.csv(s"$d/t")
+          spark.sql(s"CREATE TABLE ev (ts TIMESTAMP, id BIGINT) USING csv LOCATION '$d/t'")
+          spark.sql(s"CREATE TABLE renamed (day TIMESTAMP, id BIGINT) USING csv LOCATION '$d/t'")
+          analyze("TABLE ev")
+          def counted(sql: String) = known(sql).exists(s => s.fresh && s.rows == 100)
+          assert(counted("SELECT * FROM ev") && known("SELECT * FROM renamed").isEmpty)
+          withConf("spark.sql.session.timeZone" -> "America/New_York")(assert(known("SELECT * FROM ev").isEmpty))
+          def read = spark.read.schema("ts TIMESTAMP, id BIGINT")
+          read.csv(s"$d/t").createOrReplaceTempView("same")
+          read.option("nullValue", "NA").csv(s"$d/t").createOrReplaceTempView("other")
+          assert(counted("SELECT * FROM same") && known("SELECT * FROM other").isEmpty)
+          // both ways may be analyzed
+          analyze("TABLE renamed")
+          assert(counted("SELECT * FROM ev") && counted("SELECT * FROM renamed"))
+        }
+      }
+    }
+  }
 }

@@ -31,8 +31,10 @@ class WatchedFileSystem extends RawLocalFileSystem {
     super.listStatus(path)
   }
 
-  override def mkdirs(path: Path): Boolean                     = { refuse(path); super.mkdirs(path) }
-  override def rename(from: Path, to: Path): Boolean           = { refuse(to); super.rename(from, to) }
+  override def mkdirs(path: Path): Boolean           = { refuse(path); super.mkdirs(path) }
+  override def rename(from: Path, to: Path): Boolean = {
+    refuse(to); renames(to) && super.rename(from, to)
+  }
   override def delete(path: Path, recursive: Boolean): Boolean = { refuse(path); super.delete(path, recursive) }
 
   override def create(
@@ -57,6 +59,9 @@ object WatchedFileSystem {
 
   /** Called with the path of a file before the file is opened. */
   @volatile var beforeOpen: Path => Unit = (_: Path) => ()
+
+  /** Whether a file may be renamed to a path. */
+  @volatile var renames: Path => Boolean = (_: Path) => true
 
   /** Called before a directory is listed. */
   @volatile var beforeList: () => Unit = () => ()

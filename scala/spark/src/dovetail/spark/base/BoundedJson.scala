@@ -13,13 +13,13 @@ object BoundedJson {
   private val mapper = new ObjectMapper
 
   /** Reads at most one byte more than allowed, whatever the length of the file. */
-  def read(in: InputStream): JsonNode = {
-    val bytes = in.readNBytes(MostBytes + 1)
-    if (bytes.length > MostBytes) throw new BrokenFile(s"it has more than $MostBytes bytes")
-    read(bytes)
-  }
+  def read(in: InputStream): JsonNode = read(in.readNBytes(MostBytes + 1))
 
-  def read(bytes: Array[Byte]): JsonNode = {
+  def read(bytes: Array[Byte]): JsonNode = { check(bytes); mapper.readTree(bytes) }
+
+  /** Fails if a reader would not accept the bytes, which writers find out before they replace a file. */
+  def check(bytes: Array[Byte]): Unit = {
+    if (bytes.length > MostBytes) throw new BrokenFile(s"it has more than $MostBytes bytes")
     val parser = mapper.getFactory.createParser(bytes)
     try {
       var (tokens, depth) = (0, 0)
@@ -33,7 +33,6 @@ object BoundedJson {
       }
       if (tokens == 0) throw new BrokenFile("it is empty")
     } finally parser.close()
-    mapper.readTree(bytes)
   }
 
   /** The elements of an array, or none if the node is not an array. */

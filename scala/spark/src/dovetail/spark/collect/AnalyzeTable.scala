@@ -22,7 +22,8 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
 
   private val conf   = session.sessionState.conf
   private val store  = StatisticsStore(session)
-  private val key    = TableKey(relation, files, session.sparkContext.hadoopConfiguration)
+  private val hadoop = session.sparkContext.hadoopConfiguration
+  private val key    = TableKey(relation, files, hadoop)
   private val output = relation.output.toVector
 
   val name: String = relation.catalogTable.fold(files.location.rootPaths.mkString(","))(_.identifier.unquotedString)
@@ -60,8 +61,8 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
   }
 
   /**
-   * Fails if Spark would read lines of text from files of a binary format, which it does without an error. The
-   * statistics belong to the location, so queries that read these files in their own format would plan with them.
+   * Fails if Spark would read lines of text from files of a binary format, which it does without an error. Such lines
+   * are no rows, and their number would be written into the catalog.
    */
   private def checkFormat(all: Vector[DataFile]): Unit = files.fileFormat match {
     case text: TextBasedFileFormat with DataSourceRegister if all.nonEmpty =>
@@ -219,7 +220,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
   lazy val names: Seq[Seq[String]] = if (privacy.isEmpty) Nil else PrivateColumns.namesOf(session, relation, sameFiles)
 
   private def sameFiles(table: CatalogTable): Boolean = table.storage.locationUri.exists(location =>
-    TableKey.of(new Path(location), session.sparkContext.hadoopConfiguration) == key
+    TableKey.of(new Path(location), hadoop) == TableKey.place(relation, files, hadoop)
   )
 
   private def mayKeep(column: String): Boolean = DovetailConf.StoreValues.get(conf) && !privacy(names, column)

@@ -17,8 +17,11 @@ object JsonFile {
   def write(session: SparkSession, path: String, json: JsonNode): Unit = {
     try {
       val target = new Path(path)
-      val out    = fileSystem(session, target).create(target, true)
-      try out.write(mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(json))
+      val bytes  = mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(json)
+      // what cannot be read again must not replace a file
+      BoundedJson.check(bytes)
+      val out = fileSystem(session, target).create(target, true)
+      try out.write(bytes)
       finally out.close()
     } catch {
       case e @ (_: IOException | _: IllegalArgumentException) =>

@@ -8,12 +8,10 @@ import org.apache.spark.sql.dovetail.store.{JsonList, StoreFiles, StoreSlot, Sto
 /** The pins of all sessions that share a statistics store. There is one object per store in this JVM. */
 final class Pins(val files: StoreFiles) extends StoreState {
   private val list = new JsonList[Pin](files, "pins.json", "Pins", _.name)(Pin.toJson, Pin.fromJson)
-  private val uses = new ConcurrentHashMap[String, java.lang.Long]()
-
   val file: String = list.file
 
-  /** Whether the file has all pins, and no query was planned with one of them. */
-  override def isSaved: Boolean = list.isSaved && uses.isEmpty
+  /** Whether the file has all pins. */
+  override def isSaved: Boolean = list.isSaved
 
   /** Nothing to do: pins are written when they are added. */
   override def save(): Unit = ()
@@ -39,15 +37,15 @@ final class Pins(val files: StoreFiles) extends StoreState {
    */
   def remove(name: String): (Boolean, Option[String]) = {
     val there = all.exists(_.name == name)
-    uses.remove(name)
+    Pins.uses.remove((file, name))
     (there, if (there) list.remove(_.name == name) else None)
   }
 
   /** Counts a query that was planned with the pin. */
-  def used(name: String): Unit = { uses.merge(name, 1L, (a, b) => a + b); () }
+  def used(name: String): Unit = { Pins.uses.merge((file, name), 1L, (a, b) => a + b); () }
 
   /** Number of queries that were planned with the pin in this application. */
-  def uses(name: String): Long = uses.getOrDefault(name, 0L)
+  def uses(name: String): Long = Pins.uses.getOrDefault((file, name), 0L)
 
   /** Where the pin is stored: the file, or only this application. */
   def place(name: String): String = list.place(name)
@@ -55,6 +53,9 @@ final class Pins(val files: StoreFiles) extends StoreState {
 
 object Pins {
   private val ofStores = new StoreSlot(new Pins(_))
+
+  /** Number of queries by file and name of the pin. It outlives a store that is closed and opened again. */
+  private val uses = new ConcurrentHashMap[(String, String), java.lang.Long]()
 
   def apply(session: SparkSession): Pins = ofStores(session)
 }

@@ -79,7 +79,10 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
     try {
       files.locked {
         val after = to(merged(read().filterNot(e => without(key(e))), mine)).sortBy(key)
-        files.replace(name)(_.write(mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(toJson(after))))
+        val bytes = mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(toJson(after))
+        // a file that no reader accepts would lose all entries
+        BoundedJson.check(bytes)
+        files.replace(name)(_.write(bytes))
         unsaved = Vector.empty
         removed = Set.empty
         saved = after
@@ -92,6 +95,8 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
       case Survivable(e) =>
         val why = Option(ErrorCondition.text(e)).getOrElse(e.toString)
         Some(if (why.contains(Setting)) why
+        else if (isUnreadable(e))
+          s"$file is left as it is: ${why.stripSuffix(".")}. Remove entries, or correct the file."
         else s"$file cannot be written: $why. Set $Setting to a directory that this user may write to.")
     }
   }
@@ -132,9 +137,11 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
   }
 
   /** Whether the contents of the file are to blame, and not the file system. */
-  private def isBroken(e: Throwable): Boolean = e match {
+  private def isBroken(e: Throwable): Boolean = isUnreadable(e) || !e.isInstanceOf[IOException]
+
+  private def isUnreadable(e: Throwable): Boolean = e match {
     case _: JsonProcessingException | _: BrokenFile | _: EOFException => true
-    case _                                                            => !e.isInstanceOf[IOException]
+    case _                                                            => false
   }
 
   private def due(): Boolean = {
@@ -148,7 +155,7 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
     files.stamp(name) match {
       case None => Vector.empty
       // this includes pipes, which would block the reader
-      case Some((_, 0)) => throw new IllegalArgumentException("the file is empty.")
+      case Some((_, 0)) => throw new BrokenFile("the file is empty.")
       case _            => fromJson(files.open(name)(BoundedJson.read(_: InputStream)))
     }
 }

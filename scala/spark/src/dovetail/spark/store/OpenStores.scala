@@ -1,56 +1,59 @@
 package org.apache.spark.sql.dovetail.store
 
 import java.util.{LinkedHashMap => LinkedMap}
-import java.util.concurrent.TimeUnit
+
+import org.apache.spark.sql.dovetail.base.HeapLimit
 
 /**
- * The statistics stores that sessions of this JVM use, one per directory, for [[StatisticsStore]].
+ * The statistics stores that sessions of this JVM use, for [[StatisticsStore]]: one per directory and credentials.
  *
- * A server may have a store for each of its users. So if there are many, those are closed that no session has used for
- * a while, the least recently used first. A store with state that is only in memory stays, because its file may not be
- * writable. Closing waits for nothing: the history and the failed joins are written some seconds after they change.
+ * A server may have a store for each of its users, and a job one for each token that it was given. Each store may have
+ * a history in memory, so if there are many, the least recently used one is closed. A session that asks for it again
+ * reads its files again. A store with state that is only in memory stays, because its file may not be writable; but
+ * among twice as many it is closed, too, before the driver runs out of memory. Closing waits for nothing: the history
+ * and the failed joins are written some seconds after they change.
  *
- * @param most      number of stores that stay open in any case
- * @param idleNanos time without use after which a store may be closed
- * @param clock     a clock in nanoseconds
+ * @param most number of stores that stay open in any case
  */
-final private[dovetail] class OpenStores(most: Int, idleNanos: Long, clock: () => Long = () => System.nanoTime()) {
-  import OpenStores.Used
-
-  private val stores = new LinkedMap[String, Used](OpenStores.InitialStores, OpenStores.LoadFactor, true)
+final private[dovetail] class OpenStores(most: Int) {
+  private val stores = new LinkedMap[String, StatisticsStore](OpenStores.InitialStores, OpenStores.LoadFactor, true)
 
   /** The store of a directory. */
   def apply(directory: String)(open: => StatisticsStore): StatisticsStore = synchronized {
-    val used = Option(stores.get(directory)).getOrElse {
-      val opened = new Used(open)
+    Option(stores.get(directory)).getOrElse {
+      val opened = open
+      close()
       stores.put(directory, opened)
       opened
     }
-    used.at = clock()
-    if (stores.size > most) close()
-    used.store
   }
 
   /** All stores, the least recently used first. */
-  def all: Vector[StatisticsStore] = synchronized(stores.values.toArray(Array.empty[Used]).toVector.map(_.store))
+  def all: Vector[StatisticsStore] =
+    synchronized(stores.values.toArray(Array.empty[StatisticsStore]).toVector)
 
+  /** Makes room for one more store. */
   private def close(): Unit = {
+    remove(most)(_.states.forall(_.isSaved))
+    remove(OpenStores.Unsaved * most)(_ => true)
+  }
+
+  private def remove(upTo: Int)(which: StatisticsStore => Boolean): Unit = {
     val oldest = stores.values.iterator
-    while (stores.size > most && oldest.hasNext) {
-      val next = oldest.next()
-      if (clock() - next.at >= idleNanos && next.store.states.forall(_.isSaved)) oldest.remove()
-    }
+    while (stores.size >= upTo && oldest.hasNext) if (which(oldest.next())) oldest.remove()
   }
 }
 
 private[dovetail] object OpenStores {
-  final private class Used(val store: StatisticsStore) { var at = 0L }
 
-  /** Number of stores that stay open in any case: more than most servers have. Most of them take some kilobytes. */
-  val Most = 100
+  /** Bytes of the largest heap of this JVM per store that stays open: a full history takes some ten megabytes. */
+  private val PerStore = 100L << 20
 
-  /** Time without use, in nanoseconds, after which a store may be closed: far more than a query needs from it. */
-  val IdleNanos: Long = TimeUnit.MINUTES.toNanos(10L)
+  /** Number of stores that stay open in any case: as many users as a server has at a time, or fewer on a small heap. */
+  val Most: Int = math.max(2L, HeapLimit(100L, part = PerStore)).toInt
+
+  /** How many times as many stores may be open if some of them are not saved. */
+  private val Unsaved = 2
 
   private val InitialStores = 16
   private val LoadFactor    = 0.75f

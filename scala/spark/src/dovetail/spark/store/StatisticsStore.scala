@@ -27,9 +27,10 @@ import org.apache.spark.unsafe.types.UTF8String
 final class StatisticsStore(val files: StoreFiles, checkMillis: Long = StatisticsStore.CheckMillis) {
   import StatisticsStore._
 
-  private val listing  = new StoreListing(() => files.list(), checkMillis)
-  private val read     = new BoundedCache[String, CacheEntry]("statistics", CacheBytes)(_.bytes)
-  private val updating = new Object
+  private val listing = new StoreListing(() => files.list(), checkMillis)
+  private val read    = new BoundedCache[String, CacheEntry]("statistics", CacheBytes)(_.bytes)
+  // a store of the same directory may be open for other credentials, or have been closed while this one is used
+  private val updating = updates.computeIfAbsent(files.directory.toString, _ => new Object)
   private val slots    = new ConcurrentHashMap[StoreSlot[_], StoreState]
 
   // the look at a changed file and its entry in the listing are one step: the last of two writers notes the last state
@@ -242,6 +243,9 @@ object StatisticsStore {
     def over: Boolean = until != Long.MaxValue && System.nanoTime() - until > 0L
   }
 
+  /** Locks of those who change the file of a table, by directory. */
+  private val updates = new ConcurrentHashMap[String, Object]
+
   /** Most files that are read at the same time. */
   private val ParallelLoads = 16
 
@@ -269,7 +273,7 @@ object StatisticsStore {
   /** Approximate bytes of an entry of the cache without its table: its file name, its stamp and the node of the map. */
   private val EntryBytes = 1024L
 
-  private val stores = new OpenStores(OpenStores.Most, OpenStores.IdleNanos)
+  private val stores = new OpenStores(OpenStores.Most)
 
   // after the last queries were reported, and before the JVM ends
   private lazy val savesAtExit: Unit = AtExit.afterContext("writing what is not in the statistics stores yet")(
@@ -298,7 +302,7 @@ object StatisticsStore {
   }
 
   /** The stores that sessions of this JVM use. */
-  private[store] def inUse: Vector[StatisticsStore] = stores.all
+  private[dovetail] def inUse: Vector[StatisticsStore] = stores.all
 
   /** A hidden directory in the warehouse, which no search for tables finds; docs/internals/statistics.md says why. */
   private val Default = ".dovetail/statistics"

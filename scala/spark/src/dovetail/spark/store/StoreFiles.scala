@@ -1,8 +1,8 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.{IOException, OutputStream}
+import java.io.{File, IOException, OutputStream}
 import java.nio.file.attribute.PosixFilePermissions
-import java.nio.file.{Files => JavaFiles, Paths}
+import java.nio.file.{Files => JavaFiles}
 import java.util.UUID
 
 import scala.util.control.NonFatal
@@ -77,15 +77,16 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
     val path   = if (objectStore) target else temporary(name)
     try {
       makeDirectory()
-      val out = create(path)
-      try write(out)
-      catch { case e: Throwable => abandon(out); throw e }
-      out.close()
-      if (!objectStore) rename(path, target)
-    } catch {
-      case e: IOException => discard(path); throw notWritable(directory, e)
-      case NonFatal(e)    => discard(path); throw e
-    }
+      try {
+        val out = create(path)
+        try write(out)
+        catch { case e: Throwable => abandon(out); throw e }
+        out.close()
+      } catch { case NonFatal(e) => discard(path); throw e }
+      if (!objectStore)
+        try rename(path, target)
+        catch { case NonFatal(e) => keepOne(path, target); throw e }
+    } catch { case e: IOException => throw notWritable(directory, e) }
   }
 
   /**
@@ -131,7 +132,9 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
   /** Sets permissions by Java's API, because Hadoop without its native library starts a process for each call. */
   private def permit(path: Path, permissions: String): Unit =
     try {
-      JavaFiles.setPosixFilePermissions(Paths.get(path.toUri.getPath), PosixFilePermissions.fromString(permissions)); ()
+      // not Paths.get: it does not read the URI's form of a Windows path
+      val file = new File(path.toUri.getPath).toPath
+      JavaFiles.setPosixFilePermissions(file, PosixFilePermissions.fromString(permissions)); ()
     } catch { case _: UnsupportedOperationException => () }
 
   private def rename(from: Path, to: Path): Unit = {
@@ -139,15 +142,38 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
     if (local) moved()
     else
       try FileContext.getFileContext(fs.getUri, hadoop).rename(from, to, Options.Rename.OVERWRITE)
-      catch {
-        // this file system cannot replace a file atomically, so for a moment there is no file
-        case _: UnsupportedFileSystemException => fs.delete(to, false); moved()
-      }
+      catch { case _: UnsupportedFileSystemException => exchange(from, to) }
+  }
+
+  /**
+   * Replaces a file where the file system cannot do that in one step, so for a moment there is no file. The old one
+   * comes back if the new one cannot take its place.
+   */
+  private def exchange(from: Path, to: Path): Unit = {
+    val aside = temporary(to.getName)
+    val old   = fs.exists(to) && fs.rename(to, aside)
+    val done  =
+      try fs.rename(from, to)
+      catch { case e: IOException => if (old) fs.rename(aside, to); throw e }
+    if (!done) {
+      if (old) fs.rename(aside, to)
+      throw new IOException(s"$from could not be renamed to $to")
+    }
+    if (old) fs.delete(aside, false)
+    ()
   }
 
   private def discard(path: Path): Unit =
     try { if (!objectStore) fs.delete(path, false); () }
     catch { case NonFatal(_) => () }
+
+  /** Removes the new file after a failed rename, unless it is the only one: the rename may have removed the old one. */
+  private def keepOne(path: Path, target: Path): Unit =
+    try {
+      // a file that finds no place stays for a day
+      if (fs.exists(target)) fs.delete(path, false) else fs.rename(path, target)
+      ()
+    } catch { case NonFatal(_) => () }
 
   /** Removes temporary files of writers that were killed. */
   def removeAbandoned(): Unit =
@@ -172,9 +198,11 @@ object StoreFiles {
    */
   private val AbandonedMillis = 24L * 60 * 60 * 1000
 
-  /** URI schemes of object stores, in which a file appears when it is complete, and a rename copies it. */
-  private val ObjectStores =
-    Set("s3", "s3a", "s3n", "gs", "abfs", "abfss", "wasb", "wasbs", "oss", "cos", "cosn", "obs")
+  /**
+   * URI schemes of object stores, in which a file appears when it is complete, and a rename copies it. Azure's are none
+   * of them: a file that is written anew is empty there until it is closed.
+   */
+  private val ObjectStores = Set("s3", "s3a", "s3n", "gs", "oss", "cos", "cosn", "obs")
 
   /** The store's directory, from the text of the setting. */
   def path(text: String): Path =
