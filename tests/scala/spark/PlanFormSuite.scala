@@ -56,6 +56,15 @@ class PlanFormSuite extends DovetailSuite with BeforeAndAfterEach {
     form.input(plan)
   }
 
+  test("a list of many values is a short text, the same in any order, and another one for other values") {
+    def in(values: Seq[Int]) = filtered(s"id IN (${values.mkString(", ")})")
+    val many                 = 1 to 3000
+    assert(in(many) == in(many.reverse) && in(many) != in(0 +: many.tail) && in(many) != in(many.tail))
+    assert(in(many).length < 200, in(many))
+    def texts(values: Seq[Int]) = filtered(s"concat('x', id) IN (${values.map(v => s"'x$v'").mkString(", ")})")
+    assert(texts(many) == texts(many.reverse) && texts(many) != texts(0 +: many.tail))
+  }
+
   test("a filter above a window and the same filter below it are two inputs") {
     def ranked(inside: String) =
       s"SELECT *, row_number() OVER (PARTITION BY b ORDER BY id) AS rn FROM h_fact WHERE $inside"

@@ -305,6 +305,12 @@ class SearchSuite extends AnyFunSuite {
     }
   }
 
+  test("if the exact search runs out of time, the greedy plan is improved within a time of its own") {
+    val graph = GraphText(Graphs.sized(24, Graphs.star(24), new Random(1)))
+    val found = search(graph, physical, budget = Budget(Long.MaxValue, 500))
+    assert(found.note.contains("the exact search ran out of time"), found.note)
+  }
+
   test("64 relations are searched exactly, 65 linearized") {
     def chain(n: Int) = search(GraphText(Graphs.sized(n, Graphs.chain(n), new Random(n))), physical)
     val exact         = chain(64)

@@ -44,6 +44,9 @@ final class Budget private (val pairs: Long, nanos: Long, end: Long) {
 
   /** A new budget of the same size that starts now and ends no later than this one's `end`. */
   def again: Budget = new Budget(pairs, nanos, end)
+
+  /** The same, with at most half of the time until `end`: the other half is for what follows. */
+  def inRest: Budget = new Budget(pairs, math.min(nanos, (end - System.nanoTime()) / 2L), end)
 }
 
 object Budget {

@@ -24,6 +24,9 @@ final case class Outcome(
     note: Option[String]
 )(val runnerUp: () => Option[JoinTree]) {
 
+  /** The same with the written tree as the best one, and the best one as the runner-up. */
+  def asWritten: Outcome = copy(best = original)(() => Some(best))
+
   /** The same without what is computed on request, which keeps the search in memory. */
   def light: Outcome = copy(best = best.light, original = original.light)(() => None)
 }
@@ -132,16 +135,16 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
     else "the exact search ran out of time"
 
   /**
-   * Improves the greedy plan, or the written plan if there is no greedy one. The greedy search has a time budget that
-   * starts anew.
+   * Improves the greedy plan, or the written plan if there is no greedy one. Both steps have time budgets that start
+   * anew: the exact search may have used up all of its own.
    */
   private def approximate(written: Shape, tried: Long, why: String): (SubPlan, String, Long, Option[String]) = {
     val parts  = new Fragments(graph, sizer, costs)
-    val meter  = new Meter(budget)
     val time   = budget.again
     val goo    = new Greedy(graph, sizer, costs, time)
     val greedy = goo.run()
     val start  = greedy.orElse(Fragments.priced(written, parts).map(_.plan)).getOrElse(asItIs(written))
+    val meter  = new Meter(budget.inRest)
     val linear = new LinearizedDp(parts, meter).improve(start)
     val found  = new IterativeDp(parts, meter, IterativeDp.Rounds).improve(linear)
     val name = (if (linear ne start) "lindp" else if (greedy.isDefined) "goo" else "written") + (if (found eq linear) ""

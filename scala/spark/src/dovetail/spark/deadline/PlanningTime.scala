@@ -24,7 +24,7 @@ import org.apache.spark.sql.internal.SQLConf
  * Otherwise slow files or a slow driver would leave the joins as written, although even the sizes that are known by
  * then give a good order.
  */
-final class PlanningTime private[deadline] (nanos: Long) {
+final class PlanningTime private[deadline] (private val nanos: Long) {
   private var spent   = 0L
   private var since   = 0L
   private var running = false
@@ -37,9 +37,9 @@ final class PlanningTime private[deadline] (nanos: Long) {
 
   private def toRead: Long = unspent - nanos / PlanningTime.PartOfSearch
 
-  private def keeping[A](body: => A): A = {
+  private def keeping[A](nanos: Long)(body: => A): A = {
     val before = kept
-    kept = nanos / PlanningTime.PartOfSecondTry
+    kept = nanos
     try body
     finally kept = before
   }
@@ -122,7 +122,12 @@ object PlanningTime {
 
   /** None if time runs out in `body`, except for a part that is kept for what must follow. */
   def orNoneEarly[A](body: => A): Option[A] =
-    scope.current.fold(orNone(body))(time => orNone(time.keeping { check(); body }))
+    scope.current.fold(orNone(body))(time => orNone(time.keeping(time.nanos / PartOfSecondTry) { check(); body }))
+
+  /** None if `body` takes more than one part in `parts` of the time that is left. */
+  def orNoneInPart[A](parts: Long)(body: => A): Option[A] = scope.current.fold(orNone(body))(time =>
+    orNone(time.keeping(time.unspent - time.left / parts) { check(); body })
+  )
 
   /**
    * Runs `body`, and once more if its time runs out; None if the time runs out again. A part of the time is kept for

@@ -36,10 +36,12 @@ final class KnownRuns(session: SparkSession) {
       forms: => HistoryForms
   ): KnownGroup =
     if (leaves.size > HistoryForms.MostRelations || index.isEmpty) KnownGroup.unknown(graph)
-    else FailOpen(
-      "looking into the history",
-      (_: String) => KnownGroup.unknown(graph)
-    )(known(graph, leaves, reduced, forms))
+    else FailOpen("looking into the history", (_: String) => KnownGroup.unknown(graph))(
+      PlanningTime.orNoneInPart(PartOfLookUp)(known(graph, leaves, reduced, forms)).getOrElse {
+        PlanningTime.cut("the look-up in the history took too long")
+        KnownGroup.unknown(graph)
+      }
+    )
 
   private def known(
       graph: JoinGraph,
@@ -53,7 +55,9 @@ final class KnownRuns(session: SparkSession) {
       for (w <- named.whole; runs <- index.runs(w.key) if runs.relations.size == leaves.size) yield (w.order, runs)
     val (sets, orders) = whole.fold((parts(named, leaves), Vector.empty[MeasuredOrder])) { case (order, runs) =>
       val changes = order.indices.map(i => change(leaves(order(i)), runs.relations(i)))
-      val sets    = runs.sets.flatMap { case (set, s) =>
+      // no run was complete: other groups may tell more
+      val sets = if (runs.sets.isEmpty) parts(named, leaves)
+      else runs.sets.flatMap { case (set, s) =>
         scaled(s.rows, set.toVector.map(changes)).map(size => set.map(order) -> Told(size, runs))
       }
       (sets, if (changes.forall(_.contains(Same))) runs.orders else Vector.empty)
@@ -160,6 +164,9 @@ object KnownRuns {
 
   /** Growth factor of data that has not changed. */
   private val Same = 1.0
+
+  /** One part in so many of the planning time that is left may be used for the whole look-up. */
+  private val PartOfLookUp = 4L
 
   /** One part in so many of the planning time that is left may be used to find parts of the group. */
   private val PartOfPlanning = 8L

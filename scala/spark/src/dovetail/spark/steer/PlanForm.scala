@@ -7,6 +7,7 @@ import scala.collection.mutable
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.ExistenceJoin
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.base.TextHash
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Disjuncts}
@@ -193,8 +194,8 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     case p: PlanExpression[_]                         => written(if (literals) Nameless else "query", p.dataType)
     case l: Literal if !literals                      => written(Constant, l.dataType)
     case u: ScalaUDF if literals && u.udfName.isEmpty => written(Nameless, u.dataType)
-    case i: InSet                 => among(i.child, i.hset.toSeq.map(v => Literal(v, i.child.dataType)))
-    case i: In                    => among(i.value, i.list)
+    case i: InSet                 => among(i.child, i.hset.size, i.hset.iterator.map(Literal(_, i.child.dataType)))
+    case i: In                    => among(i.value, i.list.size, i.list.iterator)
     case EqualTo(l, r)            => if (r.sql < l.sql) EqualTo(r, l) else EqualTo(l, r)
     case EqualNullSafe(l, r)      => if (r.sql < l.sql) EqualNullSafe(r, l) else EqualNullSafe(l, r)
     case GreaterThan(l, r)        => LessThan(r, l)
@@ -202,9 +203,25 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     case other                    => other
   }
 
-  /** Text of an IN list. If constants are not part of the text, their number is not either. */
-  private def among(value: Expression, list: Seq[Expression]): Expression =
-    if (literals) In(value, sorted(list)) else In(value, Seq(written(Constant, value.dataType)))
+  /**
+   * Text of an IN list. If constants are not part of the text, their number is not either. Of a list that a program has
+   * made, only a hash is part of it: the texts of a million values would take all of the planning time.
+   */
+  private def among(value: Expression, size: Int, list: Iterator[Expression]): Expression =
+    if (!literals) In(value, Seq(written(Constant, value.dataType)))
+    else if (size <= MostListed) In(value, sorted(list.toVector))
+    else In(value, Seq(written(f"$size values ${hash(list)}%016x", value.dataType)))
+
+  /** The sum of the hashes of the values, which does not depend on their order. */
+  private def hash(list: Iterator[Expression]): Long =
+    list.map { e => PlanningTime.check(); TextHash(constant(e)) }.foldLeft(0L)(_ + _)
+
+  /** A short text of a constant, and the SQL of another expression. */
+  private def constant(e: Expression): String = e match {
+    case Literal(bytes: Array[Byte], _) => bytes.mkString("x", " ", "")
+    case Literal(value, _)              => String.valueOf(value)
+    case other                          => text(other)
+  }
 
   private def sorted(es: Seq[Expression]): Seq[Expression] = {
     val texts = es.map { e => PlanningTime.check(); text(e) -> e }
@@ -236,6 +253,9 @@ object PlanForm {
   def isNameless(text: String): Boolean = text.contains(Nameless)
 
   private val Constant = "?"
+
+  /** Most values of an IN list that are written: a person writes fewer. */
+  private val MostListed = 1000
 
   /** Begin of the name of a computed column of a union; no column of a table has such a name. */
   private val UnionColumn = "\u0001union "
