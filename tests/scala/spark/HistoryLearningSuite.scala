@@ -126,6 +126,29 @@ class HistoryLearningSuite extends HistoryTables {
     }
   }
 
+  test("an order that ran out of memory is not used again: the written one is, which plain Spark would have run") {
+    def fails(why: String, select: String = "SELECT"): Unit = {
+      val failing = star.replace("SELECT f.id", s"$select raise_error(concat('$why ', f.id))")
+      intercept[Exception](spark.sql(failing).collect())
+      ShowHistory.settle(spark)
+    }
+    val written = "/*+ DOVETAIL_ORDER('(((f a) b) c)') */"
+    remembering() { _ =>
+      fails("no")
+      assert(group(star).status == "reordered", "another failure says nothing about the order")
+      fails("Java heap space")
+      val after = group(star)
+      assert(after.status == "kept" && after.reason.contains("another one ran out of memory"), after)
+      assert(runs(star).size == count(star))
+      assert(group(star).status == "kept", "the written order is the only one that has run to its end")
+    }
+    remembering() { _ =>
+      fails("Java heap space")
+      fails("Java heap space", s"SELECT $written")
+      assert(group(star).status == "reordered", "the written order is no better")
+    }
+  }
+
   test("an order whose run failed is noted, never the best, and ends the trials") {
     val (ran, tried) =
       (MeasuredOrder("(0 1)", 1, Vector(QueryTime("q", 9L, warm = true))), MeasuredOrder("(1 0)", 0, Vector.empty))

@@ -2,12 +2,14 @@ package org.apache.spark.sql.dovetail
 
 import java.nio.file.Files
 
+import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, JoinHint, NO_BROADCAST_HASH, ReturnAnswer}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.TaskMemory
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.history.History
+import org.apache.spark.sql.dovetail.log.{ChosenJoin, Shortage}
 import org.apache.spark.sql.dovetail.plan._
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.execution.SparkPlan
@@ -205,9 +207,43 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
+  test("a broadcast in a cache that is filled is one of the query, and none of a query that reads the filled cache") {
+    withThreshold(threshold.toLong, off) {
+      val frame  = spark.sql(selective).cache()
+      def counts = frame.groupBy().count().queryExecution.executedPlan
+      try {
+        assert(ChosenJoin.in(counts).map(_.method) == Seq(ChosenJoin.Broadcast), counts)
+        frame.count()
+        assert(ChosenJoin.in(counts).isEmpty, counts)
+      } finally frame.unpersist(blocking = true)
+    }
+  }
+
+  test("an answer that is too large for the driver says nothing about a broadcast") {
+    val tooLarge = new SparkException("Total size of serialized results is bigger than spark.driver.maxResultSize")
+    assert(Shortage(tooLarge).isEmpty)
+    val fetching = new StackTraceElement(classOf[BroadcastExchangeExec].getName, "relationFuture", "x.scala", 1)
+    tooLarge.setStackTrace(tooLarge.getStackTrace :+ fetching)
+    assert(Shortage(new RuntimeException(tooLarge)).contains("the result was too large for the driver"))
+    assert(Shortage(new RuntimeException(new OutOfMemoryError("x"))).contains(Shortage.Memory))
+  }
+
+  test("no broadcast of ours below a coalesce: it would have the largest table read in the few tasks") {
+    withThreshold(threshold.toLong, off) {
+      def hinted(hint: String) = selective.replace("SELECT", s"SELECT /*+ $hint */")
+      assert(joins(hinted("COALESCE(1)")) == Seq("sort merge"))
+      val counts = "SELECT /*+ COALESCE(1) */ big.i, count(*) FROM big JOIN medium ON big.k = medium.k " +
+        "WHERE medium.w = 7 GROUP BY big.i"
+      // an exchange is between, or there are as many tasks as before
+      Seq(hinted("REPARTITION(1)"), hinted("COALESCE(1000)"), counts).foreach(sql =>
+        assert(joins(sql).map(_.take(9)) == Seq("broadcast"), sql)
+      )
+    }
+  }
+
   test("a server with many sessions has one listener that hears of running queries") {
     def all     = spark.sparkContext.listenerBus.listeners.toArray.map(_.getClass.getName)
-    def running = all.count(_.contains("RunningQueries"))
+    def running = all.count(_.contains("FailedJoins"))
     val choice  = ChosenJoin(ChosenJoin.Broadcast, spark.range(1).queryExecution.optimizedPlan)
     (1 to 3).foreach(_ => FailedJoins.mayBe(choice, spark.newSession()))
     FailedJoins.mayBe(choice, SessionCopy(spark))
@@ -225,7 +261,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
       assert(may && forms == 0)
       failures.note(Seq(failed.copy(tables = choice.tables)))
       assert(may && forms > 0, "another part of the same table")
-      failures.note(Seq(choice.failure("out of memory")))
+      failures.note(Seq(JoinFailure.now(choice.signature, choice.method, choice.tables, "out of memory")))
       assert(!may)
     } finally { failures.clear(); () }
   }

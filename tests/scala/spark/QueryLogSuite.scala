@@ -11,7 +11,7 @@ import dovetail.kernel.size.CardinalityModel
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.group.JoinGroup
-import org.apache.spark.sql.dovetail.log.{LoggedRun, PlanSection, QueryLog}
+import org.apache.spark.sql.dovetail.log.{LoggedRun, PlanSection, QueryLog, RunEnd}
 import org.apache.spark.sql.dovetail.plan.GroupOrdering
 import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
@@ -183,7 +183,7 @@ class QueryLogSuite extends StarSuite with Eventually {
     assert(again.computes == first.computes && again.warm)
     assert(other.computes.isDefined && other.computes != first.computes && !other.warm)
     val large = run(s"$star AND f.k1 IN (SELECT c7 FROM wide)")
-    assert(large.computes.isEmpty && !large.warm && large.finished)
+    assert(large.computes.isEmpty && !large.warm && large.end == RunEnd.Finished)
   }
 
   test("the section of a plan's explain") {

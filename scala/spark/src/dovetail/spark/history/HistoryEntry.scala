@@ -90,7 +90,8 @@ object GroupRuns {
  * A plan of a group that has run, with its number of runs and its times.
  *
  * @param shape join order, written with the numbers of the canonical form
- * @param runs  number of complete runs; 0 if the order was tried, and its run failed or was cancelled
+ * @param runs  number of complete runs; 0 if the order was tried, and its run failed or was cancelled. If no order of
+ *              the group has a complete run, their runs were out of memory
  * @param times times of the queries that last ran with this plan, the latest query last
  */
 final case class MeasuredOrder(shape: String, runs: Int, times: Vector[MeasuredOrder.QueryTime]) {

@@ -10,7 +10,7 @@ import dovetail.kernel.enumerate.{JoinTree, Shape}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.group.JoinGroup
-import org.apache.spark.sql.dovetail.log.{LoggedQuery, LoggedRun, QueryLog}
+import org.apache.spark.sql.dovetail.log.{LoggedRun, QueryLog, RunEnd}
 import org.apache.spark.sql.dovetail.report.{GroupIdentity, GroupReport}
 
 /**
@@ -28,7 +28,7 @@ object RunRecorder {
     val weak = new WeakReference(session)
     QueryLog(session).observe(run =>
       weak.get.map(History(_)).foreach(h =>
-        History.later(0L)(if (run.finished) record(h, run) else unfinished(h, run.query))
+        History.later(0L)(if (run.end == RunEnd.Finished) record(h, run) else unfinished(h, run))
       )
     )
   }
@@ -108,23 +108,29 @@ object RunRecorder {
   }
 
   /**
-   * Notes the orders of a query that failed or was cancelled. It does so only for groups of which another order has
-   * run: the other groups have no other choice.
+   * Notes the orders of a query that failed or was cancelled. If no order of a group has run yet, it notes the order
+   * only if memory was short: any other failure, and a user who cancels a query, says nothing about its order.
    */
-  private def unfinished(history: History, query: LoggedQuery): Unit = {
+  private def unfinished(history: History, run: LoggedRun): Unit = {
     val index = history.now
+    val at    = Instant.now().getEpochSecond
     val tried = for {
-      g     <- query.groups if !g.changedAtRun
+      g     <- run.query.groups if !g.changedAtRun
       id    <- g.identity.value
       whole <- id.form
       shape <- id.shape
-      known <- index.runs(whole.key)
-      if sameData(known, relationsOf(id, whole)) && known.orders.exists(_.finished)
-    } yield whole.key -> ((known, MeasuredOrder(text(shape, whole.order.zipWithIndex.toMap), 0, Vector.empty)))
+      relations = relationsOf(id, whole)
+      before    = index.runs(whole.key).filter(sameData(_, relations))
+      if run.end == RunEnd.OutOfMemory || before.exists(_.orders.exists(_.finished))
+    } yield {
+      def first = GroupRuns(whole.key, relations, Map.empty, Vector.empty, numbered(id, whole), 0, at)
+      val order = MeasuredOrder(text(shape, whole.order.zipWithIndex.toMap), 0, Vector.empty)
+      whole.key -> ((before.getOrElse(first), order))
+    }
     val byKey = tried.toMap
     if (byKey.nonEmpty) history.add(byKey.keys.toVector.sorted) { (key, told) =>
       val (known, order) = byKey(key)
-      val runs           = told(key).collect { case r: GroupRuns => r }.getOrElse(known)
+      val runs           = told(key).collect { case r: GroupRuns if sameData(r, known.relations) => r }.getOrElse(known)
       runs.copy(orders = MeasuredOrder.added(runs.orders, order))
     }
   }
@@ -157,13 +163,15 @@ object RunRecorder {
       known.fold(Map.empty[Set[Int], GroupRuns.OfSet])(_.sets) ++ sets,
       ran.map(MeasuredOrder(_, 1, times)).foldLeft(tried)(MeasuredOrder.added),
       // a part of a larger group with the same key has none
-      same.flatMap { case (g, w) =>
-        g.id.pattern.map(p => p.copy(order = p.order.map(w.order.indexOf(_))))
-      }.headOption.orElse(known.flatMap(_.pattern)),
+      same.flatMap { case (g, w) => numbered(g.id, w) }.headOption.orElse(known.flatMap(_.pattern)),
       known.fold(0)(_.runs) + 1,
       at
     )
   }
+
+  /** The group without constants, with the numbers of the relations in the group's entry. */
+  private def numbered(id: GroupIdentity, whole: GroupIdentity.Whole): Option[GroupIdentity.Whole] =
+    id.pattern.map(p => p.copy(order = p.order.map(whole.order.indexOf(_))))
 
   /** Text of an order. The side with the smallest relation number comes first, so equal joins have equal texts. */
   private def text(shape: Shape, number: Int => Int): String = {

@@ -8,13 +8,13 @@ import org.apache.spark.sql.dovetail.base.LazyValue
  * @param query    entry of the log, with the row counts of the run
  * @param name     what the query computes, if runs of it can be compared. It is made when an observer asks: Spark tells
  *                 of a run in a thread that all listeners share
- * @param finished whether the run ended without a failure. The row counts of other runs are unknown
+ * @param end      how the run ended. The row counts of runs that failed are unknown
  * @param stops    whether a LIMIT may have ended the run before all rows were made, so that its time says little
  */
 final class LoggedRun(
     val query: LoggedQuery,
     name: LazyValue[LoggedRun.Name],
-    val finished: Boolean,
+    val end: RunEnd,
     val stops: Boolean
 ) {
 
@@ -26,6 +26,19 @@ final class LoggedRun(
 
   /** Whether this application has run the same before. */
   def warm: Boolean = name.value.warm
+}
+
+/** How a run of a query ended. */
+sealed trait RunEnd
+
+object RunEnd {
+  case object Finished extends RunEnd
+
+  /** It failed or was cancelled. */
+  case object Failed extends RunEnd
+
+  /** It failed because a task, an executor or the driver had too little memory, and no join method was to blame. */
+  case object OutOfMemory extends RunEnd
 }
 
 object LoggedRun {

@@ -24,7 +24,8 @@ import org.apache.spark.sql.dovetail.base.{
   FailOpen,
   HeapLimit,
   LazyValue,
-  QueryText
+  QueryText,
+  RecursiveStep
 }
 import org.apache.spark.sql.dovetail.report.{ActualRows, ExecutedPlan, GroupAtRun, Trace}
 import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
@@ -122,19 +123,20 @@ final class QueryLog {
       synchronized { entries = entries.map(e => byId.getOrElse(e.id, e)) }
       bound()
       val name = named(execution.analyzed, action)
-      tell(results.collect { case (e, true) => new LoggedRun(e, name, finished = true, stops) })
+      tell(results.collect { case (e, true) => new LoggedRun(e, name, RunEnd.Finished, stops) })
     }
   }
 
   /** Notes that a plan has failed or was cancelled. */
-  def failed(execution: QueryExecution, action: String): Unit =
+  def failed(execution: QueryExecution, e: Exception): Unit =
     ExecutedPlan.ofFailed(execution).foreach { plan =>
       val found = entriesOf(plan)
       if (found.nonEmpty && startsFirst(plan)) {
         val atRun = GroupAtRun.report(plan)
-        tell(found.map(e =>
-          new LoggedRun(e.reported(e.groups.map(atRun)), LoggedRun.Name.none, finished = false, stops = true)
-        ))
+        // if Dovetail chose the method of a join, that is to blame first, and the next run does without it
+        val short = Shortage(e).contains(Shortage.Memory) && ChosenJoin.in(plan).isEmpty
+        val end   = if (short) RunEnd.OutOfMemory else RunEnd.Failed
+        tell(found.map(q => new LoggedRun(q.reported(q.groups.map(atRun)), LoggedRun.Name.none, end, stops = true)))
       }
     }
 
@@ -270,12 +272,12 @@ object QueryLog {
 
   /**
    * Runs the rule on `plan`, and logs what it did. It does not log if a trace is already being collected, because
-   * explain and profile report the trace themselves.
+   * explain and profile report the trace themselves, nor a step of a recursion, of which a query may have hundreds.
    */
   def keeping(session: SparkSession, plan: LogicalPlan)(rule: => LogicalPlan): LogicalPlan = {
     val most =
       FailOpen("reading a setting", (_: String) => 0)(DovetailConf.LogQueries.get(session.sessionState.conf).toInt)
-    if (most == 0 || Trace.isOn || waiting.get > MostWaiting) rule
+    if (most == 0 || Trace.isOn || waiting.get > MostWaiting || RecursiveStep.isPlanned) rule
     else {
       val (result, trace) = Trace.collecting(detailed = false)(rule)
       if (!trace.isEmpty)

@@ -10,7 +10,7 @@ final class RunListener(log: QueryLog) extends QueryExecutionListener {
     logging(log.ran(execution, function, nanos))
 
   override def onFailure(function: String, execution: QueryExecution, e: Exception): Unit =
-    logging(log.failed(execution, function))
+    logging(log.failed(execution, e))
 
   private def logging(body: => Unit): Unit =
     if (log.all.nonEmpty) FailOpen("logging a query", (_: String) => ())(body)

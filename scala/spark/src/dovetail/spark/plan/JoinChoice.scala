@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.group.JoinGroup
+import org.apache.spark.sql.dovetail.log.ChosenJoin
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 
 /**

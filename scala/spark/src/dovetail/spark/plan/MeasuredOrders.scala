@@ -14,6 +14,9 @@ import org.apache.spark.sql.dovetail.steer.OrderHint
  * has not run is tried only if it promises a clear gain over the best one that has, and only as long as each order that
  * was tried turned out better than those before it. So a group changes to a slower order at most once. An order whose
  * run failed or was cancelled is never the best, and ends the trials.
+ *
+ * If no order has run to its end, and another one than the written order was out of memory, the written order is used:
+ * it needs what plain Spark needs.
  */
 final class MeasuredOrders(ready: PreparedGroup, search: Search) {
   import MeasuredOrders._
@@ -28,8 +31,12 @@ final class MeasuredOrders(ready: PreparedGroup, search: Search) {
 
   /** The plan to use: the best one that has run, unless the search has found one that promises more. */
   def choose(found: Outcome): Choice =
-    if (ran.isEmpty) Choice(found, hasRun = false, proven = false, None)
-    else {
+    if (ran.isEmpty) {
+      val original    = found.original.shape
+      val asWritten   = all.nonEmpty && !all.exists(_.outcome.best.shape.sameJoins(original))
+      val (plan, why) = if (asWritten) (found.asWritten, Some(OutOfMemory)) else (found, None)
+      Choice(plan, hasRun = false, proven = false, why)
+    } else {
       val chosen   = best(ran)
       val same     = all.find(_.outcome.best.shape.sameJoins(found.best.shape))
       val improves = (chosen eq all.last) && ran.size == all.size
@@ -84,6 +91,8 @@ private[dovetail] object MeasuredOrders {
    * counted, but the costs by which the best is chosen are modeled.
    */
   private val MoreRows = 1.1
+
+  private val OutOfMemory = "the written order is used, because another one ran out of memory"
 
   private def rowsOf(tree: JoinTree): Double = tree.joins.map(_.rows.value).sum
 

@@ -1,4 +1,4 @@
-package org.apache.spark.sql.dovetail.plan
+package org.apache.spark.sql.dovetail.log
 
 import java.nio.charset.StandardCharsets.UTF_8
 
@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.adaptive.{
   AdaptiveSparkPlanExec,
   LogicalQueryStage => AdaptiveStage,
@@ -16,7 +17,7 @@ import org.apache.spark.sql.dovetail.leaf.LeafNames
 
 /**
  * A join method that Dovetail chose. It is a tag on the physical operator, by which a failure is traced to the choice
- * ([[FailedJoins]]).
+ * (`plan.FailedJoins`).
  *
  * @param method join method as users know it
  * @param build  input that is broadcast or hashed
@@ -37,8 +38,6 @@ final case class ChosenJoin(method: String, build: LogicalPlan) {
 
   /** Tables below the input, for people. */
   def tables: Vector[String] = named.distinct
-
-  def failure(reason: String): JoinFailure = JoinFailure.now(signature, method, tables, reason)
 }
 
 object ChosenJoin {
@@ -55,7 +54,10 @@ object ChosenJoin {
   def in(plan: SparkPlan): Vector[ChosenJoin] = plan match {
     case a: AdaptiveSparkPlanExec => in(a.initialPlan) ++ in(a.executedPlan)
     case s: QueryStageExec        => in(s.plan)
-    case p                        => p.getTagValue(Tag).toVector ++ (p.children ++ p.subqueries).flatMap(in)
+    // a cache that is filled has run its joins in an earlier query
+    case c: InMemoryTableScanExec =>
+      if (c.relation.cacheBuilder.isCachedColumnBuffersLoaded) Vector.empty else in(c.relation.cachedPlan)
+    case p => p.getTagValue(Tag).toVector ++ (p.children ++ p.subqueries).flatMap(in)
   }
 
   /** The plan with its query stages replaced by the logical plans that they were made of. */
