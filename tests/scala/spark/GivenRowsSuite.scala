@@ -5,7 +5,9 @@ import java.nio.file.Files
 import dovetail.kernel.profile.Source
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.leaf.GivenRows
 import org.apache.spark.sql.dovetail.sql.EstimateQuery
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.scalatest.BeforeAndAfterEach
 
 /** Row counts that the user gives: they apply to every query with the same join, and to no other. */
@@ -43,6 +45,25 @@ class GivenRowsSuite extends StarSuite with BeforeAndAfterEach {
       "SELECT * FROM f LEFT JOIN c ON f.k3 = c.k AND c.w = 1 WHERE f.v < 500",
       "SELECT * FROM f LEFT SEMI JOIN c ON f.k3 = c.k AND c.w = 1 WHERE f.v < 500"
     ).foreach(isNotGiven)
+  }
+
+  test("rows of a table are those before the predicates that a connector has taken over") {
+    withDirectory { d =>
+      withConf("spark.sql.sources.useV1SourceList" -> "") {
+        spark.range(1000).selectExpr("id", "id % 10 AS day").write.partitionBy("day").parquet(s"$d/p")
+        spark.read.parquet(s"$d/p").createOrReplaceTempView("v")
+        assert(optimized("SELECT * FROM v").collectLeaves().head.isInstanceOf[DataSourceV2ScanRelation])
+        run("SET ROWS 5000 FOR TABLE v")
+        isGiven("SELECT * FROM v", 5000)
+        assert(estimate("SELECT * FROM v WHERE day = 1")._1 == 100.0)
+      }
+    }
+  }
+
+  test("rows hold in the copies of a session in which Spark plans caches and streams, and in no other session") {
+    run("SET ROWS 123 FOR TABLE f")
+    assert(GivenRows(SessionCopy(spark)).all.map(_.rows) == Seq(123.0))
+    assert(GivenRows(spark.newSession()).all.isEmpty)
   }
 
   test("lists, alternatives, null-safe equality, functions, subqueries") {

@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.dovetail.log.QueryLog
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
@@ -222,6 +223,14 @@ class NeighborsSuite extends StarSuite {
                 |  UNION ALL SELECT a.k, r.n + 1 FROM r JOIN a ON r.k + 1 = a.k JOIN b ON b.k = a.k JOIN c ON c.k = b.w WHERE r.n < 3 AND c.w = 1)
                 |SELECT k, n FROM r""".stripMargin
     sameAnswer(sql, reorders = false)
+    // what is known of a step when the query is planned is nothing
+    val groups = withoutIdempotenceCheck(traced(sql)._2.groups)
+    assert(groups.exists(_.reason.contains("plans each step of a recursive query by itself")), groups)
+    def logged = QueryLog(spark).all.lastOption.fold(0L)(_.id)
+    val before = logged
+    spark.sql(sql).collect()
+    // each of the steps would be logged twice
+    assert(logged - before <= 2L, "the steps are no queries of the user")
   }
 
   test("hints that name no strategy of a join leave it free") {

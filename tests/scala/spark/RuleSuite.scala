@@ -4,9 +4,10 @@ import org.apache.spark.sql.catalyst.expressions.{EqualTo, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.group.JoinGroup
-import org.apache.spark.sql.dovetail.plan.ReorderJoins
+import org.apache.spark.sql.dovetail.plan.{ReorderJoins, SparkBuildSide}
 import org.apache.spark.sql.dovetail.predicates.Conjuncts
 import org.apache.spark.sql.dovetail.sql.ProfileCommand
+import org.apache.spark.sql.internal.SQLConf
 
 /**
  * The rule's promises to the rest of Catalyst: it leaves other plans unchanged, keeps outputs, is idempotent and
@@ -249,5 +250,17 @@ class RuleSuite extends StarSuite {
       }
       sameAnswer(star)
     }
+  }
+
+  test("NOT IN: the size up to which Spark makes a hash table is that of its version") {
+    val key                                              = "spark.sql.optimizeNullAwareAntiJoin.broadcastThreshold"
+    def limit(threshold: String, set: (String, String)*) =
+      withConf(("spark.sql.autoBroadcastJoinThreshold" -> threshold) +: set: _*)(
+        SparkBuildSide.notInLimit(spark.sessionState.conf)
+      )
+    if (SQLConf.containsConfigKey(key)) {
+      assert(limit("100").isEmpty && limit("100", key -> "-1").isEmpty)
+      assert(limit("100", key -> "0").contains(100L) && limit("-1", key -> "1k").contains(1024L))
+    } else assert(limit("100") == (if (spark.version.startsWith("4.2.")) Some(100L) else None))
   }
 }

@@ -1,14 +1,28 @@
 package org.apache.spark.sql.dovetail.database
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.connector.expressions.{Expression => V2Expression, Literal => V2Literal, NamedReference}
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, V1ScanWrapper}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan, V1ScanWrapper}
 
 /**
  * Finds predicates that Spark has pushed into the scan of a JDBC catalog's table. Spark has removed them from the plan,
  * so estimates must apply them to the scan.
  */
 object PushedPredicates {
+
+  /**
+   * Whether a scan returns fewer rows than its table has, because it has taken over predicates or a LIMIT that the plan
+   * does not show any more. Scans other than Spark's own do not tell.
+   */
+  def mayBe(leaf: LeafNode): Boolean = leaf match {
+    case s: DataSourceV2ScanRelation => s.scan match {
+        case w: V1ScanWrapper => w.pushedDownOperators.pushedPredicates.nonEmpty || !onlyFilters(w)
+        case f: FileScan      => f.partitionFilters.nonEmpty
+        case _                => false
+      }
+    case _ => false
+  }
 
   /** Each pushed predicate as an expression on the scan's output; None for a predicate that cannot be translated. */
   def apply(scan: DataSourceV2ScanRelation): Seq[Option[Expression]] = scan.scan match {

@@ -4,13 +4,21 @@ import java.util.{Collections, WeakHashMap}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
+import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.util.QueryExecutionListener
 
 /**
  * Row counts that the user has set in one session (`DOVETAIL SET ROWS`): of a whole table, or of the result of a query.
  * The latter holds wherever a query joins the same relations by the same predicates.
+ *
+ * Spark plans the query of a cache, and the batches of a stream, in a copy of the session. A copy has the listeners of
+ * the session, so the row counts are a listener, which listens to nothing.
  */
-final class GivenRows {
+final class GivenRows extends QueryExecutionListener {
   import GivenRows._
+
+  override def onSuccess(function: String, execution: QueryExecution, nanos: Long): Unit        = ()
+  override def onFailure(function: String, execution: QueryExecution, failure: Exception): Unit = ()
 
   private var entries = Vector.empty[Entry]
 
@@ -74,5 +82,15 @@ object GivenRows {
   // weak keys: the row counts of a session are removed with it
   private val sessions = Collections.synchronizedMap(new WeakHashMap[SparkSession, GivenRows])
 
-  def apply(session: SparkSession): GivenRows = sessions.computeIfAbsent(session, _ => new GivenRows)
+  def apply(session: SparkSession): GivenRows = sessions.computeIfAbsent(
+    session,
+    _ => session.listenerManager.listListeners().collectFirst { case g: GivenRows => g }.getOrElse(new GivenRows)
+  )
+
+  /** Sets row counts in a session, and in the copies that Spark makes of it from now on. */
+  def set(session: SparkSession, told: Seq[Entry]): Unit = {
+    val known = GivenRows(session)
+    known.set(told)
+    if (!session.listenerManager.listListeners().contains(known)) session.listenerManager.register(known)
+  }
 }

@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.enumerate.Reducer
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery}
+import org.apache.spark.sql.dovetail.base.RecursiveStep
 
 /**
  * How much room for Bloom filters is left on the driver for one query, and for key ranges in Spark's pool of subqueries.
@@ -10,7 +11,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery}
  * A subquery gets none. Spark computes a filter as a subquery, too, and subqueries run in a pool of 16 threads for all
  * sessions: if 16 subqueries wait for filters of their own, none of these filters is ever started. Nor does a plan that
  * fills a cache, because 16 subqueries may read this cache while it is filled. Spark plans it with auto-bucketed scans
- * switched off.
+ * switched off. Nor does a step of a recursion, which a subquery may run.
  *
  * @param plan   the query, or a subquery of it
  * @param memory bytes of the driver's heap
@@ -21,7 +22,12 @@ final class FilterAllowance(plan: LogicalPlan, memory: Long) {
   /** Whether the plan may wait for subqueries that Dovetail adds. */
   def allowsSubqueries: Boolean = !mayBeInSubquery
 
-  private def mayBeInSubquery = plan.isInstanceOf[Subquery] || !plan.conf.autoBucketedScanEnabled
+  private lazy val mayBeInSubquery =
+    plan.isInstanceOf[Subquery] || !plan.conf.autoBucketedScanEnabled || copiesInputs || RecursiveStep.isPlanned
+
+  /** Whether Spark may make a subquery of an input, to prune partitions by its keys. */
+  private def copiesInputs =
+    plan.conf.dynamicPartitionPruningEnabled && !plan.conf.dynamicPartitionPruningReuseBroadcastOnly
 
   private var bytes = if (mayBeInSubquery) 0L else (memory * HeapShare / Copies).toLong
 

@@ -42,7 +42,7 @@ final class GroupOrdering(
 
   /** @param inside orders the join groups inside a leaf */
   def apply(group: JoinGroup, inside: LogicalPlan => LogicalPlan): LogicalPlan =
-    PlanningTime.orNone((steering.off(group), Trace.timed("extract")(group.predicates))) match {
+    PlanningTime.orNone((leftToSpark(group), Trace.timed("extract")(group.predicates))) match {
       case None                    => late(group, group.leaves.map(inside), Vector.empty)
       case Some((off, predicates)) =>
         val (leaves, notes) = reducedLeaves(group, predicates, off)
@@ -56,6 +56,13 @@ final class GroupOrdering(
           ordered(group, optimized, predicates, reduced, off, share, notes)
         }.getOrElse(late(group, optimized, notes))
     }
+
+  /** Why Spark has to plan the group, or None. */
+  private def leftToSpark(group: JoinGroup): Option[String] = steering.off(group).orElse(
+    if (group.leaves.exists(GroupOrdering.readsStep))
+      Some("Spark plans each step of a recursive query by itself, when the rows of the step before are known")
+    else None
+  )
 
   /** Adds early groupings below joins to a plan whose groups are ordered. */
   def grouped(plan: LogicalPlan): LogicalPlan =
@@ -187,6 +194,13 @@ final class GroupOrdering(
 object GroupOrdering {
 
   /**
+   * Whether a plan reads the rows of the step before in a recursive query (from Spark 4.1 on), and not those of a whole
+   * recursion.
+   */
+  private def readsStep(plan: LogicalPlan): Boolean =
+    plan.nodeName == "UnionLoopRef" || (plan.nodeName != "UnionLoop" && plan.children.exists(readsStep))
+
+  /**
    * What becomes of a group.
    *
    * @param rebuilt plan in a new order, if it is taken
@@ -254,7 +268,7 @@ object GroupOrdering {
    * @param prepared the same plan with subqueries rewritten as joins
    */
   def apply(session: SparkSession, conf: SQLConf, plan: LogicalPlan, prepared: LogicalPlan): GroupOrdering = {
-    val planner     = new Planner(conf, session)
+    val planner     = new Planner(conf, session, prepared)
     val steering    = new Steering(session, prepared)
     val statistics  = PlanStatistics.of(session, conf, plan, prepared, steering.look)
     val reduction   = new SemiJoinReduction(prepared, statistics, planner)

@@ -39,7 +39,7 @@ final class NeededRows(plan: LogicalPlan) {
   }
 }
 
-private object NeededRows {
+private[plan] object NeededRows {
 
   private def limit(plan: LogicalPlan): Option[Long] = plan match {
     case _: GlobalLimit | _: LocalLimit => plan.maxRows.orElse(plan.maxRowsPerPartition)
@@ -47,7 +47,7 @@ private object NeededRows {
   }
 
   /** Whether the operator produces rows as soon as it has read some. A filter may need more rows than it produces. */
-  private def streams(plan: LogicalPlan): Boolean = plan match {
+  def streams(plan: LogicalPlan): Boolean = plan match {
     case r: Repartition                                                                         => !r.shuffle
     case _: Project | _: Filter | _: SubqueryAlias | _: Union | _: Generate | _: CollectMetrics => true
     case _: DeserializeToObject | _: MapElements | _: TypedFilter | _: SerializeFromObject      => true

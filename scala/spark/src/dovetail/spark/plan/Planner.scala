@@ -23,6 +23,7 @@ import org.apache.spark.sql.dovetail.cluster.{ClusterCosts, Executors, TaskMemor
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
+import org.apache.spark.sql.dovetail.log.ChosenJoin
 import org.apache.spark.sql.dovetail.report.DecisionBasis
 import org.apache.spark.sql.dovetail.steer.{OrderHint, QueryHints}
 import org.apache.spark.sql.internal.SQLConf
@@ -30,8 +31,10 @@ import org.apache.spark.sql.internal.SQLConf
 /**
  * The settings and cluster facts of one run of the rule. They come from the configuration alone, because the same query
  * must get the same plan while executors come and go.
+ *
+ * @param plan plan with subqueries rewritten as joins
  */
-final class Planner(conf: SQLConf, session: SparkSession) {
+final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
   private val context = session.sparkContext
 
   val minGain: Double = DovetailConf.MinGain.get(conf)
@@ -188,8 +191,9 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /** Prices the written order as Spark executes it by itself. */
   val costsAsWritten: CostModel = costModel(staticBytes = 0.0)
 
-  private def staticBytes: Double =
-    if (DovetailConf.BroadcastEnabled.get(conf)) math.max(0L, broadcastThreshold).toDouble else 0.0
+  private lazy val staticBytes: Double =
+    if (!DovetailConf.BroadcastEnabled.get(conf) || FewTasks(plan, allTasks)) 0.0
+    else math.max(0L, broadcastThreshold).toDouble
 
   private def costModel(staticBytes: Double, memory: Double = Double.PositiveInfinity): CostModel =
     DovetailConf.CostModel.get(conf) match {
@@ -214,8 +218,8 @@ final class Planner(conf: SQLConf, session: SparkSession) {
   /**
    * Budget for the search of one group.
    *
-   * @param share share of the remaining planning time for this group: one half is for the exact search, and again for
-   *              the improvement of a plan; the other half is for the greedy search
+   * @param share share of the remaining planning time for this group: one half is for the exact search, the rest for
+   *              the greedy search and the improvement of its plan
    */
   def budget(share: Double): Budget = {
     val left = PlanningTime.left

@@ -61,15 +61,16 @@ object SparkBuildSide {
   def hashesNotIn(right: LogicalPlan, conf: SQLConf): Boolean = notInLimit(conf).forall(SparkBroadcast(right, _))
 
   /**
-   * Bytes of the right side up to which Spark makes a hash table for NOT IN; None: any number. In Spark 4.2, it is the
-   * limit of broadcasts; from 4.3 on, a setting.
+   * Bytes of the right side up to which Spark makes a hash table for NOT IN; None: any number. In Spark 4.2.0, it is
+   * the limit of broadcasts. Later versions have a setting; the limit of broadcasts holds if it is larger.
    */
-  def notInLimit(conf: SQLConf): Option[Long] = {
-    val set = conf.getConfString(NotInThreshold, "-1")
-    if (!set.startsWith("-")) Some(JavaUtils.byteStringAsBytes(set))
-    else if (SPARK_VERSION.startsWith("4.2.")) Some(conf.autoBroadcastJoinThreshold)
+  def notInLimit(conf: SQLConf): Option[Long] =
+    if (SQLConf.containsConfigKey(NotInThreshold)) {
+      val set = conf.getConfString(NotInThreshold)
+      if (set.startsWith("-")) None
+      else Some(math.max(JavaUtils.byteStringAsBytes(set), conf.autoBroadcastJoinThreshold))
+    } else if (SPARK_VERSION.startsWith("4.2.")) Some(conf.autoBroadcastJoinThreshold)
     else None
-  }
 
   private val NotInThreshold = "spark.sql.optimizeNullAwareAntiJoin.broadcastThreshold"
 

@@ -29,7 +29,7 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
     def form(name: String) = new GivenRowsForm(session, s"DOVETAIL $name")
     val done               = statement match {
       case SetRows(rows, of) =>
-        known.set(Seq(form("SET ROWS")(of, rows.toDouble))); Seq(s"$rows rows for ${of.text}")
+        GivenRows.set(session, Seq(form("SET ROWS")(of, rows.toDouble))); Seq(s"$rows rows for ${of.text}")
       case ForgetRows(None)    => Seq(s"${known.clear()} row counts removed")
       case ForgetRows(Some(t)) => Seq(if (known.forget(form("FORGET ROWS")(t, 0.0).key)) s"removed: ${t.text}"
         else s"there was no row count for ${t.text}")
@@ -50,7 +50,7 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
         val entries = JsonFile.read(session, path)(SteerCommand.told).map { case (rows, of) =>
           form("LOAD ROWS")(of, rows)
         }
-        known.set(entries)
+        GivenRows.set(session, entries)
         Seq(s"${entries.size} row counts read from $path")
       case MakePin(name, order, query) => made(session, pins, name, order, query)
       case RemovePin(name)             =>

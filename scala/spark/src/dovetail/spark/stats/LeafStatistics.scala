@@ -138,8 +138,11 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
         case other => reported(name, other)
       })
     val table   = LeafNames.identity(leaf)
-    val profile =
-      known.rows(leaf).fold(found)(n => found.ofRows(if (known.find(leaf).isDefined) found.rows.value else n))
+    val profile = known.rows(leaf).fold(found) { n =>
+      if (known.find(leaf).isDefined) found.ofRows(found.rows.value)
+      else if (found.rows.value < n && !LeafStatistics.Guesses(found.rows.source) && PushedPredicates.mayBe(leaf)) found
+      else found.ofRows(n)
+    }
     profile.copy(columns =
       columns.map(a => a.exprId.id -> profile.column(a.exprId.id).copy(origin = table.map(t => s"$t ${a.name}"))).toMap
     )
@@ -384,6 +387,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 }
 
 object LeafStatistics {
+
+  /** Sources of row counts that say nothing of a connector's rows. */
+  private val Guesses = Set[Source](Source.Size, Source.Assumed)
 
   /**
    * Whether a data source adds up the counts of the files that it will read. Other sources report estimates, which is
