@@ -66,7 +66,8 @@ class Show:
 
     def summary(self, results: Sequence[Result], seconds: float) -> None:
         """Prints the table of all queries, and their totals in a sentence."""
-        rows = [*map(_row, results), _totals(results)]
+        rows = [_row([result], result.name, "changed" if result.changed else "kept") for result in results]
+        rows.append(_row(results, "all", f"{sum(result.changed for result in results)} changed"))
         self.console.print()
         if self.console.width >= LOG_WIDTH:
             self.console.print(_a_line_each(rows))
@@ -102,23 +103,14 @@ SHORT_NAMES = {PLAIN: "Spark", BARE: "nothing", ANALYZED: "one pass"}
 TITLE = "Plain Spark; Dovetail with nothing analyzed; after one pass"
 
 
-def _row(result: Result) -> Row:
-    runs = [result.runs[mode] for mode in MODES]
-    measures = (
-        [f"{run.join_rows:,}" for run in runs],
-        [f"{run.shuffle_bytes / MIB:,.1f}" for run in runs],
-        [f"{run.median_seconds:.2f}" for run in runs],
-    )
-    return Row(result.name, measures, "changed" if result.changed else "kept")
-
-
-def _totals(results: Sequence[Result]) -> Row:
+def _row(results: Sequence[Result], name: str, order: str) -> Row:
+    """The sums of some queries."""
     measures = (
         [f"{total(results, mode, 'join_rows'):,.0f}" for mode in MODES],
         [f"{total(results, mode, 'shuffle_bytes') / MIB:,.1f}" for mode in MODES],
         [f"{total(results, mode, 'median_seconds'):.2f}" for mode in MODES],
     )
-    return Row("all", measures, f"{sum(result.changed for result in results)} changed")
+    return Row(name, measures, order)
 
 
 def _a_line_each(rows: Sequence[Row]) -> Table:

@@ -5,7 +5,7 @@ import java.io.InputStream
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 /**
- * Reads JSON from files that are not trusted: pins, rows, the schema of stored statistics. The tokens are counted
+ * Reads and writes JSON files. Those that it reads are not trusted: pins, rows, the schema of stored statistics. The tokens are counted
  * before a tree is built. So neither the size nor the depth of a file decides how much memory or stack the parser
  * takes.
  */
@@ -17,8 +17,14 @@ object BoundedJson {
 
   def read(bytes: Array[Byte]): JsonNode = { check(bytes); mapper.readTree(bytes) }
 
-  /** Fails if a reader would not accept the bytes, which writers find out before they replace a file. */
-  def check(bytes: Array[Byte]): Unit = {
+  /** The text of a file. Fails if no reader would accept it: it must not replace a file that can be read. */
+  def bytes(json: JsonNode): Array[Byte] = {
+    val text = mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(json)
+    check(text)
+    text
+  }
+
+  private def check(bytes: Array[Byte]): Unit = {
     if (bytes.length > MostBytes) throw new BrokenFile(s"it has more than $MostBytes bytes")
     val parser = mapper.getFactory.createParser(bytes)
     try {

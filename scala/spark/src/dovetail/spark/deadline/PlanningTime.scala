@@ -37,9 +37,9 @@ final class PlanningTime private[deadline] (private val nanos: Long) {
 
   private def toRead: Long = unspent - nanos / PlanningTime.PartOfSearch
 
-  private def keeping[A](nanos: Long)(body: => A): A = {
+  private def keeping[A](some: Long)(body: => A): A = {
     val before = kept
-    kept = nanos
+    kept = some
     try body
     finally kept = before
   }
@@ -121,13 +121,14 @@ object PlanningTime {
     catch { case TimeIsUp => None }
 
   /** None if time runs out in `body`, except for a part that is kept for what must follow. */
-  def orNoneEarly[A](body: => A): Option[A] =
-    scope.current.fold(orNone(body))(time => orNone(time.keeping(time.nanos / PartOfSecondTry) { check(); body }))
+  def orNoneEarly[A](body: => A): Option[A] = orNoneKeeping(_.nanos / PartOfSecondTry)(body)
 
   /** None if `body` takes more than one part in `parts` of the time that is left. */
-  def orNoneInPart[A](parts: Long)(body: => A): Option[A] = scope.current.fold(orNone(body))(time =>
-    orNone(time.keeping(time.unspent - time.left / parts) { check(); body })
-  )
+  def orNoneInPart[A](parts: Long)(body: => A): Option[A] =
+    orNoneKeeping(time => time.unspent - time.left / parts)(body)
+
+  private def orNoneKeeping[A](some: PlanningTime => Long)(body: => A): Option[A] =
+    scope.current.fold(orNone(body))(time => orNone(time.keeping(some(time)) { check(); body }))
 
   /**
    * Runs `body`, and once more if its time runs out; None if the time runs out again. A part of the time is kept for

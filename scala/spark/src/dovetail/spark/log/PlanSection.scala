@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.log
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.{Callers, DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.BuildInfo
 import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.report.ReportText
@@ -42,10 +42,7 @@ object PlanSection {
   private val WaitMillis = 1000L
 
   /** Whether the caller is an EXPLAIN statement or Spark's UI, which show the full text. */
-  private def inFull(): Boolean =
-    StackWalker.getInstance().walk[java.lang.Boolean] { frames =>
-      frames.anyMatch(f => Whole.exists(f.getClassName.startsWith))
-    }
+  private def inFull(): Boolean = Callers.include(Whole: _*)
 
   private val Whole =
     Vector("org.apache.spark.sql.execution.command.ExplainCommand", "org.apache.spark.sql.execution.SQLExecution")

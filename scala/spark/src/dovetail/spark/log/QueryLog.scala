@@ -277,10 +277,10 @@ object QueryLog {
   def keeping(session: SparkSession, plan: LogicalPlan)(rule: => LogicalPlan): LogicalPlan = {
     val most =
       FailOpen("reading a setting", (_: String) => 0)(DovetailConf.LogQueries.get(session.sessionState.conf).toInt)
-    if (most == 0 || Trace.isOn || waiting.get > MostWaiting || RecursiveStep.isPlanned) rule
+    if (most == 0 || Trace.isOn || waiting.get > MostWaiting) rule
     else {
       val (result, trace) = Trace.collecting(detailed = false)(rule)
-      if (!trace.isEmpty)
+      if (!trace.isEmpty && !RecursiveStep.isPlanned)
         FailOpen("logging a query", (_: String) => ()) {
           // a plan can be too deep for recursion; its entry has no text then
           def query = FailOpen("logging the text of a query", (_: String) => Option.empty[String])(text(plan))

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.steer
 import java.io.IOException
 
 import com.fasterxml.jackson.core.JsonProcessingException
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.{BoundedJson, ErrorCondition}
@@ -12,15 +12,11 @@ import org.apache.spark.sql.dovetail.store.StoreFiles
 
 /** Reads and writes a JSON file at a path that the user gives, on any file system that Hadoop supports. */
 object JsonFile {
-  private val mapper = new ObjectMapper
-
   def write(session: SparkSession, path: String, json: JsonNode): Unit = {
     try {
       val target = new Path(path)
-      val bytes  = mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(json)
-      // what cannot be read again must not replace a file
-      BoundedJson.check(bytes)
-      val out = fileSystem(session, target).create(target, true)
+      val bytes  = BoundedJson.bytes(json)
+      val out    = fileSystem(session, target).create(target, true)
       try out.write(bytes)
       finally out.close()
     } catch {

@@ -4,7 +4,7 @@ import java.io.{EOFException, InputStream, IOException}
 import java.util.concurrent.TimeUnit
 
 import com.fasterxml.jackson.core.JsonProcessingException
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.dovetail.base.{BoundedJson, BrokenFile, ErrorCondition, FailOpen}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 
@@ -79,9 +79,7 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
     try {
       files.locked {
         val after = to(merged(read().filterNot(e => without(key(e))), mine)).sortBy(key)
-        val bytes = mapper.writerWithDefaultPrettyPrinter.writeValueAsBytes(toJson(after))
-        // a file that no reader accepts would lose all entries
-        BoundedJson.check(bytes)
+        val bytes = BoundedJson.bytes(toJson(after))
         files.replace(name)(_.write(bytes))
         unsaved = Vector.empty
         removed = Set.empty
@@ -164,6 +162,4 @@ object JsonList {
 
   /** The setting for the store's directory, for messages. */
   private val Setting = "spark.dovetail.store.path"
-
-  private val mapper = new ObjectMapper
 }

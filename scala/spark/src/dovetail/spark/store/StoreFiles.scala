@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.store
 
 import java.io.{File, IOException, OutputStream}
 import java.nio.file.attribute.PosixFilePermissions
-import java.nio.file.{Files => JavaFiles}
+import java.nio.file.{Files => JavaFiles, Path => JavaPath}
 import java.util.UUID
 
 import scala.util.control.NonFatal
@@ -132,18 +132,17 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
   /** Sets permissions by Java's API, because Hadoop without its native library starts a process for each call. */
   private def permit(path: Path, permissions: String): Unit =
     try {
-      // not Paths.get: it does not read the URI's form of a Windows path
-      val file = new File(path.toUri.getPath).toPath
-      JavaFiles.setPosixFilePermissions(file, PosixFilePermissions.fromString(permissions)); ()
+      JavaFiles.setPosixFilePermissions(onDisk(path), PosixFilePermissions.fromString(permissions)); ()
     } catch { case _: UnsupportedOperationException => () }
 
-  private def rename(from: Path, to: Path): Unit = {
-    def moved(): Unit = if (!fs.rename(from, to)) throw new IOException(s"$from could not be renamed to $to")
-    if (local) moved()
+  private def rename(from: Path, to: Path): Unit =
+    if (local) move(from, to)
     else
       try FileContext.getFileContext(fs.getUri, hadoop).rename(from, to, Options.Rename.OVERWRITE)
       catch { case _: UnsupportedFileSystemException => exchange(from, to) }
-  }
+
+  private def move(from: Path, to: Path): Unit =
+    if (!fs.rename(from, to)) throw new IOException(s"$from could not be renamed to $to")
 
   /**
    * Replaces a file where the file system cannot do that in one step, so for a moment there is no file. The old one
@@ -152,13 +151,8 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
   private def exchange(from: Path, to: Path): Unit = {
     val aside = temporary(to.getName)
     val old   = fs.exists(to) && fs.rename(to, aside)
-    val done  =
-      try fs.rename(from, to)
-      catch { case e: IOException => if (old) fs.rename(aside, to); throw e }
-    if (!done) {
-      if (old) fs.rename(aside, to)
-      throw new IOException(s"$from could not be renamed to $to")
-    }
+    try move(from, to)
+    catch { case e: IOException => if (old) fs.rename(aside, to); throw e }
     if (old) fs.delete(aside, false)
     ()
   }
@@ -203,6 +197,9 @@ object StoreFiles {
    * of them: a file that is written anew is empty there until it is closed.
    */
   private val ObjectStores = Set("s3", "s3a", "s3n", "gs", "oss", "cos", "cosn", "obs")
+
+  /** A path of the local disk. `Paths.get` would not read the URI's form of a Windows path. */
+  private[store] def onDisk(path: Path): JavaPath = new File(path.toUri.getPath).toPath
 
   /** The store's directory, from the text of the setting. */
   def path(text: String): Path =

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.{File, FileNotFoundException, IOException}
+import java.io.{FileNotFoundException, IOException}
 import java.nio.channels.{FileChannel, FileLock, OverlappingFileLockException}
 import java.nio.file.StandardOpenOption.{CREATE, WRITE}
 import java.util.concurrent.{ConcurrentHashMap, TimeUnit}
@@ -52,7 +52,7 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
   }
 
   private def ofSystem(): Option[() => Unit] = {
-    val channel        = FileChannel.open(new File(path.toUri.getPath).toPath, CREATE, WRITE)
+    val channel        = FileChannel.open(StoreFiles.onDisk(path), CREATE, WRITE)
     val lock: FileLock =
       try channel.tryLock()
       catch {
