@@ -8,6 +8,7 @@ import scala.collection.mutable
 
 import dovetail.kernel.enumerate.Search
 import dovetail.kernel.size.CardinalityModel
+import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.group.JoinGroup
@@ -15,6 +16,7 @@ import org.apache.spark.sql.dovetail.log.{LoggedRun, PlanSection, QueryLog, RunE
 import org.apache.spark.sql.dovetail.plan.GroupOrdering
 import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart
 import org.apache.spark.sql.types.{LongType, StructField, StructType}
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.{Seconds, Span}
@@ -46,6 +48,24 @@ class QueryLogSuite extends StarSuite with Eventually {
     val explained = spark.sql(s"SELECT * FROM dovetail_explain('$star', 'json', 'actual')").head().getString(0)
     val actual    = "\"actual_rows\":(\\d+),\"q_error\"".r.findAllMatchIn(explained).map(_.group(1).toLong).toVector
     assert(actual.size == 3 && row.getAs[Long]("join_rows") == actual.sum)
+  }
+
+  test("a run is shown at once, also if other listeners are slow") {
+    val slow = new SparkListener {
+      override def onOtherEvent(event: SparkListenerEvent): Unit = event match {
+        case _: SparkListenerSQLExecutionStart => Thread.sleep(500L)
+        case _                                 =>
+      }
+    }
+    spark.sparkContext.addSparkListener(slow)
+    try {
+      withoutIdempotenceCheck(spark.sql(star).collect())
+      val row = newest
+      assert(row.getAs[Int]("runs") == 1)
+      withoutIdempotenceCheck(spark.sql(star).collect())
+      assert(spark.sql(s"SELECT * FROM dovetail_explain(${row.getAs[Long]("id") + 1})").head().getString(0)
+        .contains("actual"))
+    } finally spark.sparkContext.removeSparkListener(slow)
   }
 
   test("a frame that runs twice is one entry, with its last run") {

@@ -40,6 +40,7 @@ object ExplainQuery {
   private def past(session: SparkSession, number: String, format: String, run: String): String = {
     if (run == "actual")
       refuse("'actual' is not for past queries: explain shows their actual rows anyway, if they have run")
+    QueryLog.settle(session)
     val logged = QueryLog(session).all
     val known  = if (logged.isEmpty) "it is empty" else s"it has ${logged.head.id} to ${logged.last.id}"
     val query  = logged.find(_.id.toString == number).getOrElse(

@@ -2,9 +2,8 @@ package org.apache.spark.sql.dovetail.history
 
 import java.util.concurrent.TimeUnit
 
-import scala.util.Try
-
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.dovetail.log.QueryLog
 import org.apache.spark.sql.types._
 
 /** The history as a table (`dovetail_history()`), with one row for each set of relations of each group. */
@@ -40,17 +39,14 @@ object ShowHistory {
     }
   }
 
-  /** Waits until the history contains all queries that have run, because Spark reports a run only after the query. */
+  /** Waits until the history contains all queries that have run. */
   def settle(session: SparkSession): Unit = {
-    Try(session.sparkContext.listenerBus.waitUntilEmpty(WaitMillis))
-    History.settle(WaitMillis)
+    QueryLog.settle(session)
+    History.settle(QueryLog.WaitMillis)
   }
 
   private def row(kind: String, e: HistoryEntry, names: Vector[String], rest: Any*): Seq[Any] = {
     val numbers = rest.toVector
     Seq[Any](kind, e.key, names) ++ numbers.init ++ Seq[Any](e.runs, numbers.last, TimeUnit.SECONDS.toMicros(e.at))
   }
-
-  /** Milliseconds to wait. Spark's listener bus is never farther behind, unless a listener hangs. */
-  private val WaitMillis = 2000L
 }

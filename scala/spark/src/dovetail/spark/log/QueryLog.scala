@@ -5,6 +5,8 @@ import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 import java.util.concurrent.{LinkedBlockingQueue, ThreadPoolExecutor, TimeUnit}
 import java.util.{Collections, WeakHashMap}
 
+import scala.util.Try
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,
@@ -259,6 +261,15 @@ object QueryLog {
 
   // weak keys, so that a log is garbage collected with its session
   private val logs = Collections.synchronizedMap(new WeakHashMap[SparkSession, QueryLog])
+
+  /** Waits until Spark has reported all runs that have ended: it does so in another thread, after the query. */
+  def settle(session: SparkSession): Unit = {
+    Try(session.sparkContext.listenerBus.waitUntilEmpty(WaitMillis))
+    ()
+  }
+
+  /** Milliseconds to wait. Spark's listener bus is never farther behind, unless a listener hangs. */
+  val WaitMillis = 2000L
 
   /** The session's log. The first call creates it and registers its listener with Spark. */
   def apply(session: SparkSession): QueryLog = logs.synchronized {

@@ -126,7 +126,7 @@ object TableFunctions {
     "",
     0 to 0,
     LoggedQuery.columns,
-    (session, _) => QueryLog(session).all.map(_.row)
+    (session, _) => { QueryLog.settle(session); QueryLog(session).all.map(_.row) }
   )
 
   private val rows = new TableFunction(
