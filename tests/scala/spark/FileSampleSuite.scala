@@ -85,6 +85,30 @@ class FileSampleSuite extends DovetailSuite {
     }
   }
 
+  test("a function of a text has as many values as the key that it is joined with, if nobody has counted them") {
+    withDirectory { d =>
+      val json = "concat('{\"type\":\"t', id % 20, '\",\"pad\":\"', repeat(md5(CAST(id AS STRING)), 5), '\"}') payload"
+      spark.range(20000L).selectExpr("id", "id % 7 AS k", json).coalesce(1).write.parquet(d.resolve("events").toString)
+      spark.range(20L).selectExpr("concat('t', id) t", "id w").coalesce(1).write.parquet(d.resolve("types").toString)
+      val types = spark.read.parquet(d.resolve("types").toString)
+      Seq("get_json_object(payload, '$.type')", "replace(substring(payload, 10, 3), '\"', '')").foreach { t =>
+        val events = spark.read.parquet(d.resolve("events").toString).selectExpr(s"$t AS t")
+        val found  = rows(events.join(types, "t"))
+        assert(found >= 10000.0 && found <= 40000.0, s"$t: $found instead of 20000")
+      }
+    }
+  }
+
+  test("the places that are read lie all over the table, also if their number divides that of its files") {
+    withDirectory { d =>
+      spark.range(0L, 64L * 5000L, 1L, 64).selectExpr("id", "id DIV 5000 AS p").write.parquet(d.resolve("t").toString)
+      val files = java.nio.file.Files.list(d.resolve("t")).toArray.map(_.toString).filter(_.endsWith(".parquet")).sorted
+      val data  = spark.read.parquet(files.toSeq: _*)
+      near(data.where("p < 8"), "p < 8", tolerance = 1.0)
+      near(data.where("p >= 56"), "p >= 56", tolerance = 1.0)
+    }
+  }
+
   test("a table that fits is counted, though Spark adds a check for NULL on a join key that is not read") {
     withDirectory { d =>
       skewed(3000).write.parquet(d.resolve("t").toString)

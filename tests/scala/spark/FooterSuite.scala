@@ -12,6 +12,7 @@ import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.footers._
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
+import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
@@ -200,6 +201,32 @@ class FooterSuite extends DovetailSuite {
         )
         assert(column(data, "text").ndv.contains(5.0) && column(data, "text").min.isEmpty)
       }
+    }
+  }
+
+  test("partition columns know how many rows each value has; the order of the files is no order of their values") {
+    withDirectory { directory =>
+      val path = directory.resolve("t")
+      rows().selectExpr("id", "CASE WHEN id % 10 < 6 THEN 0 ELSE 1 + id % 4 END AS c").write.partitionBy("c")
+        .parquet(path.toString)
+      val data                = spark.read.parquet(path.toString)
+      def kept(where: String) = profile(data.where(where)).rows.value
+      assert(kept("c = 0") == 600.0 && kept("c = 9") <= 1.0, s"${kept("c = 0")} ${kept("c = 9")}")
+      val part = column(data, "c")
+      assert(part.frequent.exists(f => f.complete && math.abs(f.values.map(_.share).sum - 1.0) < 1e-9) && part.unseen == 0.0, part)
+    }
+  }
+
+  test("if only some files of many are read, few rows lie beyond their range, and no partition is unknown") {
+    withDirectory { directory =>
+      val path = directory.resolve("t")
+      // more files than are read of a table
+      rows(0L, 600L).selectExpr("id", "id AS p").repartition(600, col("p")).write.partitionBy("p").parquet(path.toString)
+      val data = spark.read.parquet(path.toString)
+      val all  = profile(data).rows
+      assert(all.lower < all.upper && math.abs(all.value - 600.0) < 60.0, all)
+      assert(profile(data.where("p >= 590")).rows.value < 30.0)
+      assert(profile(data.where("id >= 590")).rows.value < 30.0)
     }
   }
 

@@ -43,6 +43,14 @@ class UnitedColumnSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
+  test("an upper limit in one branch is an upper limit of the union, unless all values are known") {
+    val limit = range(0.0, 1e6, 6e5).copy(uncounted = true, repetition = 0.5)
+    val both  = united(6e5 -> limit, 6e5 -> range(0.0, 1e6, 6e5))
+    assert(both.uncounted && math.abs(both.repetition - 0.25) < 1e-12)
+    val known = listed(1L -> 0.5, 2L -> 0.5).copy(uncounted = true)
+    assert(!united(10.0 -> known, 10.0 -> known).uncounted)
+  }
+
   test("without ranges, the branches are taken to have the same values") {
     val text = ColumnProfile(ndv = Some(50.0), domain = Some(60.0))
     val both = united(100.0 -> text, 1000.0 -> text.copy(ndv = Some(40.0)))

@@ -39,7 +39,10 @@ object UnitedColumn {
       max = all(_.max).reduceOption(_ max _),
       width = branches.map(_._2.width).reduce(_ or _),
       frequent = known.map(vs => Frequencies(vs.take(MostFrequent), complete = vs.size <= MostFrequent)),
-      unseen = mean(_.unseen)
+      unseen = mean(_.unseen),
+      repetition = if (known.isDefined) 0.0 else mean(_.repetition),
+      // what is an upper limit in one branch is no more in the union
+      uncounted = known.isEmpty && columns.exists(_.uncounted)
     )
   }
 

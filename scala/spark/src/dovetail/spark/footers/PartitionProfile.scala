@@ -1,7 +1,9 @@
 package org.apache.spark.sql.dovetail.footers
 
-import dovetail.kernel.profile.{ColumnProfile, Source, Width}
-import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
+import scala.collection.mutable
+
+import dovetail.kernel.profile.{ColumnProfile, Frequencies, FrequentValue, Source, Width}
+import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values, Widths}
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -9,29 +11,45 @@ import org.apache.spark.unsafe.types.UTF8String
 object PartitionProfile {
 
   /**
-   * @param files the column's value for each file
-   * @param nulls share of the rows whose value is NULL
+   * @param files the column's value in each file, with a number that is proportional to the rows of the file
    * @param rows  number of rows of the table
    */
   def apply(
       dataType: DataType,
-      files: Vector[Any],
-      nulls: Double,
+      files: Vector[(Any, Double)],
       rows: Double,
       source: Source
   ): (ColumnProfile, Seq[String]) = {
-    val values  = files.distinct
-    val numbers = values.flatMap(v => Option(v)).flatMap(Values.number(_))
-    ColumnProfile.checked(
+    val weights = mutable.LinkedHashMap.empty[Any, Double]
+    files.foreach { case (value, weight) => weights(value) = weights.getOrElse(value, 0.0) + weight }
+    val values           = weights.keys.toVector
+    val numbers          = values.flatMap(v => Option(v)).flatMap(Values.number(_))
+    val all              = weights.values.sum
+    val (column, faults) = ColumnProfile.checked(
       ndv = Some(values.count(_ != null).toDouble),
-      nulls = Some(nulls * rows),
+      nulls = Some(if (all > 0.0) weights.getOrElse(null, 0.0) / all * rows else 0.0),
       rows = Some(rows),
       min = numbers.reduceOption(_ min _),
       max = numbers.reduceOption(_ max _),
       histogram = None,
       width = Some(width(dataType, values, source))
     )
+    (column.copy(frequent = frequencies(dataType, weights.toVector.filter(_._1 != null))), faults)
   }
+
+  /** The share of the rows that each value has, if there are not too many values. */
+  private def frequencies(dataType: DataType, weights: Vector[(Any, Double)]): Option[Frequencies] = {
+    val all = weights.map(_._2).sum
+    if (weights.size > MostValues || all <= 0.0) None
+    else
+      JoinKeys.forType(dataType).map { key =>
+        val values = weights.map { case (v, weight) => FrequentValue(key(v), Values.number(v), weight / all) }
+        Frequencies(values.sortBy(v => (-v.share, v.key)), complete = true)
+      }
+  }
+
+  /** Most values whose shares are kept: as many as a collection of statistics keeps. */
+  private val MostValues = 512
 
   private def width(dataType: DataType, values: Vector[Any], source: Source): Width = {
     def longest = values.collect {

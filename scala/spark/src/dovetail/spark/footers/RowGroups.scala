@@ -6,7 +6,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.types.StructField
 
 /**
- * Row groups of a table, in the order in which its files are read.
+ * Row groups of a table, in the order of its files.
  *
  * @param all   whether they are all rows of the table
  * @param names names in the files of the table's columns, as far as they are known

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.footers
 
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationProfile, Source, Width}
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.FileStatus
+import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
@@ -43,10 +43,11 @@ final class TableFooters private (
   private val all: Vector[(FileStatus, InternalRow)] =
     directories.toVector.flatMap(d => d.files.map(f => f.fileStatus -> d.values)).filter(_._1.getLen > 0L)
 
-  // for a table of many files, a sample of them in reading order
-  private val files: Vector[CachedFile] =
-    Spread(all.size).take(TableFooters.filesOf(columns)).map(all).map { case (f, values) => new CachedFile(f, values) }
-      .toVector
+  // for a table of many files, numbers of a sample of them in reading order
+  private val chosen: Vector[Int]       = Spread(all.size).take(TableFooters.filesOf(columns)).toVector
+  private val files: Vector[CachedFile] = chosen.map(all).map { case (f, values) => new CachedFile(f, values) }
+
+  private lazy val position: Map[Path, Int] = files.map(_.status.getPath).zip(chosen).toMap
 
   private val partition: Map[String, Int] = schema.fieldNames.zipWithIndex.toMap
 
@@ -66,7 +67,7 @@ final class TableFooters private (
    */
   def rowGroups: Option[RowGroups] = Some(read).filter(deleted.isDefined && _.nonEmpty).map(r =>
     RowGroups(
-      r.map(f => f.file -> f.footer),
+      r.sortBy(f => position(f.file.getPath)).map(f => f.file -> f.footer),
       r.size == all.size && deleted.contains(0L),
       named.map(a => a.name -> matching.nameOf(a)).toMap
     )
@@ -118,16 +119,19 @@ final class TableFooters private (
   private def relation(of: Seq[Attribute], rows: Estimate, read: Vector[TableFooters.FileRead]): RelationProfile = {
     val counted = read.map(_.footer.rows).sum.toDouble
     val columns = of.map { a =>
-      val (column, faults) =
-        partition.get(a.name).fold(ofFiles(a, rows.value, counted, read))(ofPartitions(a, _, rows.value, read))
+      val (column, faults) = partition.get(a.name) match {
+        case Some(i) => ofPartitions(a, i, rows.value, read)
+        case None    => ofFiles(a, rows.value, counted, read)
+      }
       faults.foreach(f =>
         FailOpen.warnOnce(
           s"$name.${a.name} footer $f",
           s"Footers of $name have invalid statistics of column ${a.name}, which are ignored: $f"
         )
       )
-      // ranges cover only the files that were read
-      a.exprId.id -> column.copy(unseen = if (rows.value > counted) 1.0 - counted / rows.value else 0.0)
+      // ranges cover only the files that were read, but partitions have all values
+      a.exprId.id -> (if (partition.contains(a.name)) column
+                      else column.copy(unseen = TableFooters.unseen(rows.value, counted, read.size)))
     }
     RelationProfile(rows, columns.toMap, rows.value)
   }
@@ -206,8 +210,8 @@ final class TableFooters private (
     }
 
   /**
-   * Profile of a partition column. All its values are known, even of unread files; only the share of the rows that each
-   * value has is not.
+   * Profile of a partition column. All its values are known, even of unread files; the rows of these are estimated from
+   * their bytes.
    */
   private def ofPartitions(
       a: Attribute,
@@ -215,9 +219,12 @@ final class TableFooters private (
       rows: Double,
       read: Vector[TableFooters.FileRead]
   ): (ColumnProfile, Seq[String]) = {
-    val nulls =
-      read.filter(_.values.isNullAt(i)).map(_.footer.rows).sum.toDouble / math.max(read.map(_.footer.rows).sum, 1L)
-    PartitionProfile(a.dataType, all.map(_._2.get(i, a.dataType)), nulls, rows, Source.Footer)
+    val counted = read.map(f => f.file.getPath -> f.footer.rows.toDouble).toMap
+    val perByte = counted.values.sum / math.max(read.map(_.file.getLen).sum, 1L)
+    val files   = all.map { case (file, values) =>
+      values.get(i, a.dataType) -> counted.getOrElse(file.getPath, file.getLen * perByte)
+    }
+    PartitionProfile(a.dataType, files, rows, Source.Footer)
   }
 }
 
@@ -299,6 +306,13 @@ object TableFooters {
     case d: DecimalType                           => Some((n.high - n.low) * math.pow(10.0, d.scale.toDouble) + 1.0)
     case _                                        => if (n.high == n.low) Some(1.0) else None
   }
+
+  /**
+   * Share of the rows that may lie outside of the range of all files that were read. These are spread evenly over the
+   * table, so of so many files and one more, each has the least value with the same chance, and the greatest.
+   */
+  private def unseen(rows: Double, counted: Double, read: Int): Double =
+    if (rows > counted) (1.0 - counted / rows) * math.min(1.0, 2.0 / (read + 1.0)) else 0.0
 
   /**
    * Number of files of a table whose footers are read. It is smaller if they have many columns, so that the footers of

@@ -165,7 +165,9 @@ object JoinPredicates {
     val conditions = new Conditions
     val column     = conditions.column(m.expression)
     def computed   = DistinctValues(m.expression, profiles(m.relation).column)
-    val profile    = column.map(profiles(m.relation).column).getOrElse(ColumnProfile(ndv = computed, domain = computed))
+    val profile    = column.map(profiles(m.relation).column).getOrElse(
+      ColumnProfile(ndv = computed, domain = computed, uncounted = true)
+    )
     Member(
       m.relation,
       if (conditions.sameValues(m.expression)) profile else profile.recoded,

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.predicates
 
-import dovetail.kernel.graph.ForeignKeys
+import dovetail.kernel.graph.{ForeignKeys, Member}
 import dovetail.kernel.profile.{Alternatives, Assumptions, ColumnProfile, Condition, Filters, RelationProfile, Source}
 import dovetail.kernel.size.JoinSize
 import org.apache.spark.sql.catalyst.expressions._
@@ -146,23 +146,31 @@ final class PredicateSelectivity(
     case _ => LeastCompared
   }
 
-  private def equality(l: Expression, r: Expression): Double =
-    (distinct(l), distinct(r)) match {
-      case (None, None) => Assumptions.JoinOpaque
-      case (a, b)       => JoinSize.equality(a.getOrElse(1.0), b.getOrElse(1.0))
+  private def equality(l: Expression, r: Expression): Double = {
+    val domains = (relationsOf(l), relationsOf(r)) match {
+      case (Vector(a), Vector(b)) => members(a, l, b, r).zip(Vector(l, r)).map { case (m, e) =>
+          m.column.domain.orElse(distinct(e))
+        }
+      case _ => Vector(distinct(l), distinct(r))
     }
+    if (domains.forall(_.isEmpty)) Assumptions.JoinOpaque
+    else JoinSize.equality(domains.head.getOrElse(1.0), domains.last.getOrElse(1.0))
+  }
 
-  /** `l <=> r`: NULLs meet each other, and a column that nobody has counted may refer to the other one. */
+  /** The sides of an equality; a column that nobody has counted may refer to the other one. */
+  private def members(a: Int, l: Expression, b: Int, r: Expression): Vector[Member] = ForeignKeys(
+    Vector(JoinPredicates.ClassMember(a, l), JoinPredicates.ClassMember(b, r))
+      .map(JoinPredicates.member(_, profiles, _ => "")),
+    profiles
+  )
+
+  /** `l <=> r`: NULLs meet each other. */
   private def nullSafe(l: Expression, r: Expression): Double = (relationsOf(l), relationsOf(r)) match {
     case (Vector(a), Vector(b)) =>
-      val members = ForeignKeys(
-        Vector(JoinPredicates.ClassMember(a, l), JoinPredicates.ClassMember(b, r))
-          .map(JoinPredicates.member(_, profiles, _ => "")),
-        profiles
-      ).map(_.column)
-      val domains = members.zip(Vector(l, r)).flatMap { case (c, e) => c.domain.orElse(distinct(e)) }
+      val columns = members(a, l, b, r).map(_.column)
+      val domains = columns.zip(Vector(l, r)).flatMap { case (c, e) => c.domain.orElse(distinct(e)) }
       val values  = 1.0 / math.max(domains.max, 1.0)
-      JoinSize.nullSafe(members.head.nonNull, members.last.nonNull, values)
+      JoinSize.nullSafe(columns.head.nonNull, columns.last.nonNull, values)
     case _ => equality(l, r)
   }
 

@@ -173,7 +173,8 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       case None =>
         ConstantColumn(e, width).getOrElse {
           val ndv = GroupedRows.knownDistinct(e, child)
-          ColumnProfile(ndv = ndv, domain = ndv, width = width)
+          // a function of a unique text may have few values: its arguments only bound their number
+          ColumnProfile(ndv = ndv, domain = ndv, width = width, uncounted = true)
         }
     }
   }

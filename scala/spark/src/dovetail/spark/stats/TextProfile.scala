@@ -27,8 +27,8 @@ private[stats] object TextProfile {
   }
 
   private def ofPartition(a: Attribute, i: Int, text: TextFiles, rows: Double): ColumnProfile = {
-    val nulls = text.files.filter(_._2.isNullAt(i)).map(_._1.getLen).sum.toDouble / math.max(text.bytes, 1L)
-    PartitionProfile(a.dataType, text.files.map(_._2.get(i, a.dataType)), nulls, rows, Source.Sample)._1
+    val files = text.files.map { case (file, values) => values.get(i, a.dataType) -> file.getLen.toDouble }
+    PartitionProfile(a.dataType, files, rows, Source.Sample)._1
   }
 
   private def ofLines(dataType: DataType, c: TextColumn, table: TextTable): ColumnProfile = {
