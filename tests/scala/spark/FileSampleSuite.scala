@@ -99,6 +99,38 @@ class FileSampleSuite extends DovetailSuite {
     }
   }
 
+  test("a value far from all others does not hide the rows of a join: -1 beside dates, the end of time") {
+    withDirectory { d =>
+      val day  = "CAST(date_format(date_add(DATE'1990-01-01', CAST(n AS INT)), 'yyyyMMdd') AS INT)"
+      val days = spark.range(-1L, 14600L).withColumnRenamed("id", "n")
+        .selectExpr(
+          s"IF(n < 0, -1, $day) day",
+          "IF(n < 0, DATE'9999-12-31', date_add(DATE'1990-01-01', CAST(n AS INT))) date"
+        )
+      days.coalesce(1).write.parquet(d.resolve("days").toString)
+      // one row in a hundred has no day
+      val facts = spark.range(0L, 300000L, 1L, 1).selectExpr("id", "10000 + id DIV 165 n", "id % 100 = 7 none")
+        .selectExpr(
+          "id",
+          s"IF(none, -1, $day) day",
+          "IF(none, DATE'9999-12-31', date_add(DATE'1990-01-01', CAST(n AS INT))) date"
+        )
+      facts.write.parquet(d.resolve("facts").toString)
+      val (all, sold) =
+        (spark.read.parquet(d.resolve("days").toString), spark.read.parquet(d.resolve("facts").toString))
+      Seq("day", "date").foreach { k =>
+        Seq(
+          sold.select(k),
+          sold.where(s"id >= 0 AND $k <> ${if (k == "day") "-1" else "DATE'9999-12-31'"}").select(k)
+        ).foreach { f =>
+          val joined         = f.join(all.select(k), k)
+          val (found, truth) = (rows(joined), joined.count().toDouble)
+          assert(found > truth / 3.0 && found < truth * 3.0, s"$k: $found instead of $truth")
+        }
+      }
+    }
+  }
+
   test("the places that are read lie all over the table, also if their number divides that of its files") {
     withDirectory { d =>
       spark.range(0L, 64L * 5000L, 1L, 64).selectExpr("id", "id DIV 5000 AS p").write.parquet(d.resolve("t").toString)

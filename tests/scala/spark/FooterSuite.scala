@@ -213,7 +213,10 @@ class FooterSuite extends DovetailSuite {
       def kept(where: String) = profile(data.where(where)).rows.value
       assert(kept("c = 0") == 600.0 && kept("c = 9") <= 1.0, s"${kept("c = 0")} ${kept("c = 9")}")
       val part = column(data, "c")
-      assert(part.frequent.exists(f => f.complete && math.abs(f.values.map(_.share).sum - 1.0) < 1e-9) && part.unseen == 0.0, part)
+      assert(
+        part.frequent.exists(f => f.complete && math.abs(f.values.map(_.share).sum - 1.0) < 1e-9) && part.unseen == 0.0,
+        part
+      )
     }
   }
 
@@ -221,7 +224,10 @@ class FooterSuite extends DovetailSuite {
     withDirectory { directory =>
       val path = directory.resolve("t")
       // more files than are read of a table
-      rows(0L, 600L).selectExpr("id", "id AS p").repartition(600, col("p")).write.partitionBy("p").parquet(path.toString)
+      rows(
+        0L,
+        600L
+      ).selectExpr("id", "id AS p").repartition(600, col("p")).write.partitionBy("p").parquet(path.toString)
       val data = spark.read.parquet(path.toString)
       val all  = profile(data).rows
       assert(all.lower < all.upper && math.abs(all.value - 600.0) < 60.0, all)

@@ -1,5 +1,6 @@
 package dovetail.kernel.size
 
+import dovetail.kernel.profile.{CumulativeShare, Histogram}
 import org.scalactic.TolerantNumerics
 import org.scalatest.funsuite.AnyFunSuite
 
@@ -43,6 +44,24 @@ class CommonRangeSuite extends AnyFunSuite {
     val turned = CommonRange(sales, facts, opened(days), all, restriction = 1.0)
     assert(turned.domain === 1825.0 && turned.domainBefore === 1825.0)
     assert(turned.pairs === 0.025 && turned.alongOthers == 1.0)
+  }
+
+  test("a value far from all others leaves the rows where they are") {
+    def of(values: Seq[Double], domain: Double) = {
+      val h = Histogram.ofQuantiles(values.toArray, 64, None, None)
+      JoinKey(0, domain, low = values.head, high = values.last, shares = Some(CumulativeShare(h)))
+    }
+    // forty years, and five of them in the facts, as numbers far from 0; -1 stands for "unknown"
+    val dates  = of(-1.0 +: (1 to 14600).map(2e7 + _), 14601.0)
+    val sold   = of(-1.0 +: (1 to 1825).map(2e7 + 7300 + _), 1826.0)
+    // each day sold is one of all days: of all pairs, one in as many as there are days is equal
+    Seq(
+      CommonRange(dates.copy(low = 2e7 + 1), input(14600.0, 14600.0), opened(sold), input(1e6, 1e6), 1.0),
+      CommonRange(sold, input(1e6, 1e6), opened(dates), input(14601.0, 14601.0), 1.0)
+    ).foreach { c =>
+      val share = c.pairs / math.max(c.domain, c.domainBefore)
+      assert(share > 0.95 / 14600.0 && share < 1.05 / 14600.0, c)
+    }
   }
 
   test("rows that a filter has left lie in the common range, as far as it can hold them") {

@@ -52,11 +52,14 @@ object ForeignKeys {
   private[kernel] def isCounted(column: ColumnProfile, rows: Double): Boolean =
     !column.uncounted || isDense(column, rows)
 
-  /** Number of a key's values that lie in the range of a column if they are spread evenly; at least one. */
+  /** Number of a key's values that lie in the range of a column; at least one. */
   private def valuesFor(column: ColumnProfile, key: Member): Option[Double] = key.column.domain.map { values =>
     val part = for {
       low <- column.min; high <- column.max; from <- key.column.min; to <- key.column.max
-    } yield math.max(0.0, math.min(high, to) - math.max(low, from) + 1.0) / (to - from + 1.0)
+    } yield key.column.histogram.orElse(key.column.spread) match {
+      case Some(h) => h.between(low, high)
+      case None    => math.max(0.0, math.min(high, to) - math.max(low, from) + 1.0) / (to - from + 1.0)
+    }
     math.max(1.0, values * math.min(1.0, part.getOrElse(1.0)))
   }
 }

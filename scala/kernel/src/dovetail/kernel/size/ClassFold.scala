@@ -1,5 +1,7 @@
 package dovetail.kernel.size
 
+import dovetail.kernel.profile.CumulativeShare
+
 /**
  * State of one equivalence class while a set of relations is folded: the common properties of the members so far. One
  * object serves all folds. The round tells which fold the state belongs to, so nothing needs to be cleared.
@@ -18,6 +20,7 @@ final private[size] class ClassFold(capacity: Int) {
   private[this] var repeated     = 0.0
   private[this] var added        = 0.0
   private[this] var several      = false
+  private[this] var spread       = Option.empty[CumulativeShare]
 
   /** Whether the class has a member in this round. */
   def isOpen(round: Int): Boolean = lastRound == round
@@ -65,6 +68,7 @@ final private[size] class ClassFold(capacity: Int) {
     repeated = 0.0
     added = 0.0
     several = false
+    spread = None
     members = 0
     add(relation, key)
   }
@@ -86,6 +90,7 @@ final private[size] class ClassFold(capacity: Int) {
     repeated += key.repetition
     added = math.max(added, key.unseen)
     if (!key.unique) several = true
+    if (spread.isEmpty) spread = key.shares
     relations(members) = relation
     members += 1
   }
@@ -98,5 +103,9 @@ final private[size] class ClassFold(capacity: Int) {
   }
 
   /** Share of a key's domain that lies in the common range of the members. */
-  def partOf(key: JoinKey): Double = EqualityShare.ofRange(lowest, highest, key.low, key.high, key.domain)
+  def partOf(key: JoinKey): Double =
+    EqualityShare.ofRange(lowest, highest, key.low, key.high, key.domain, key.shares)
+
+  /** Share of the members' domain that lies in the range of a key. */
+  def partIn(key: JoinKey): Double = EqualityShare.ofRange(key.low, key.high, lowest, highest, least, spread)
 }

@@ -38,7 +38,7 @@ private[size] object CommonRange {
     if (math.max(key.low, before.low) > math.min(key.high, before.high)) added(key, input, before, first, alongOthers)
     else {
       val part       = inRange * before.part
-      val partBefore = EqualityShare.ofRange(key.low, key.high, before.low, before.high, before.domain) * alongOthers
+      val partBefore = before.partIn(key) * alongOthers
       CommonRange(
         domain = math.max(1.0, key.domain * math.min(part, alongOthers)),
         domainBefore = math.max(1.0, before.domain * partBefore),

@@ -1,6 +1,6 @@
 package dovetail.kernel.size
 
-import dovetail.kernel.profile.Assumptions
+import dovetail.kernel.profile.{Assumptions, CumulativeShare}
 
 /**
  * Formulas for inner joins by equalities, on plain numbers. Rows and domains (distinct values) are at least 1, shares
@@ -9,16 +9,30 @@ import dovetail.kernel.profile.Assumptions
 private[size] object EqualityShare {
 
   /**
-   * Share of the values between `from` and `to` that also lie between `low` and `high`, if values are spread evenly.
+   * Share of the values between `from` and `to` that also lie between `low` and `high`. Values are spread evenly if
+   * nobody knows better. One value far from all others, such as -1 for "unknown" beside dates, makes a range wide and
+   * nearly empty.
    *
    * @param values number of distinct values between `from` and `to`; at least one of them lies in a common range
+   * @param shares where the values lie, if known
    * @return share, above 0 to 1. It is 1 if an end is unknown (NaN), if `from` and `to` are equal, or if the ranges
    *         have nothing in common.
    */
-  def ofRange(low: Double, high: Double, from: Double, to: Double, values: Double): Double = {
+  def ofRange(
+      low: Double,
+      high: Double,
+      from: Double,
+      to: Double,
+      values: Double,
+      shares: Option[CumulativeShare] = None
+  ): Double = {
     val l = math.max(low, from)
     val h = math.min(high, to)
-    if (to > from && l <= h) math.max((h - l) / (to - from), 1.0 / values) else 1.0
+    if (to > from && l <= h) {
+      val all  = if (shares.isEmpty) 0.0 else shares.get.between(from, to)
+      val part = if (all > 0.0) math.min(1.0, shares.get.between(l, h) / all) else (h - l) / (to - from)
+      math.max(part, 1.0 / values)
+    } else 1.0
   }
 
   /**

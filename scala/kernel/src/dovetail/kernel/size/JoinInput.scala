@@ -1,7 +1,7 @@
 package dovetail.kernel.size
 
 import dovetail.kernel.graph.{ForeignKeys, JoinGraph}
-import dovetail.kernel.profile.{ColumnProfile, Estimate, Frequencies}
+import dovetail.kernel.profile.{ColumnProfile, CumulativeShare, Estimate, Frequencies}
 
 /**
  * A column of a relation in one equivalence class, with the properties that the size formulas need.
@@ -18,6 +18,7 @@ import dovetail.kernel.profile.{ColumnProfile, Estimate, Frequencies}
  * @param high       upper end of its range, NaN if unknown
  * @param frequent   frequent values of the column, if known
  * @param unseen     share of the rows that were added after its range was known, 0 to 1
+ * @param shares     where its values lie, if known; otherwise they are taken as spread evenly over the range
  * @param most       maximum rows of the table with one value; infinite if nobody has counted them
  */
 final private[size] case class JoinKey(
@@ -31,7 +32,8 @@ final private[size] case class JoinKey(
     high: Double = Double.NaN,
     frequent: Option[Frequencies] = None,
     unseen: Double = 0.0,
-    most: Double = Double.PositiveInfinity
+    most: Double = Double.PositiveInfinity,
+    shares: Option[CumulativeShare] = None
 )
 
 /**
@@ -120,7 +122,8 @@ private[size] object JoinInput {
       high = column.max.getOrElse(Double.NaN),
       frequent = column.frequent,
       unseen = column.unseen,
-      most = mostRows(column, tableRows)
+      most = mostRows(column, tableRows),
+      shares = column.histogram.orElse(column.spread).map(CumulativeShare(_))
     )
   }
 

@@ -17,8 +17,9 @@ private[stats] object SampledColumns {
         a     <- columns
         field <- sample.schema.find(_.name == a.name) if field.dataType == a.dataType
         column = profile.column(a.exprId.id)
+        i      = sample.schema.indexOf(field)
       } yield a.exprId.id -> sample.counts.get(a.name).fold(
-        withDistinct(column, profile.rows.value, sample, sample.schema.indexOf(field))
+        withDistinct(column, profile.rows.value, sample, i).copy(spread = sample.spread(i, column.min, column.max))
       )(_.onto(column)))
     )
 

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.table
 import java.util.Arrays
 import java.util.stream.LongStream
 
-import dovetail.kernel.profile.{Assumptions, ColumnProfile, Frequencies, FrequentValue}
+import dovetail.kernel.profile.{Assumptions, ColumnProfile, Frequencies, FrequentValue, Histogram}
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnVector
@@ -17,11 +17,19 @@ import org.apache.spark.sql.vectorized.ColumnVector
  * @param distinct number of distinct values
  * @param degree   number of rows of the most frequent value
  * @param frequent most frequent values, each with its share of `values`
+ * @param spread   where the values lie, if they have an order
  */
-final case class CountedColumn(nulls: Long, values: Long, distinct: Long, degree: Long, frequent: Frequencies) {
+final case class CountedColumn(
+    nulls: Long,
+    values: Long,
+    distinct: Long,
+    degree: Long,
+    frequent: Frequencies,
+    spread: Option[Histogram] = None
+) {
 
   /** Bytes of memory. */
-  def bytes: Long = frequent.values.size * CountedColumn.BytesOfValue
+  def bytes: Long = (frequent.values.size + spread.fold(0)(_.buckets.size)) * CountedColumn.BytesOfValue
 
   /**
    * Replaces the guesses in the column's profile, which comes from footers, by these counts. The repetition stays set,
@@ -36,7 +44,8 @@ final case class CountedColumn(nulls: Long, values: Long, distinct: Long, degree
       frequent = Some(frequent).filter(_.values.nonEmpty),
       degree = Some(degree.toDouble),
       repetition = Assumptions.repetition(distinct.toDouble, values.toDouble),
-      uncounted = false
+      uncounted = false,
+      spread = spread
     )
   }
 }
@@ -92,7 +101,8 @@ object CountedColumn {
             FrequentValue(keys(i), if (ordered) Some(keys(i).toDouble) else None, counts(i).toDouble / values)
           },
           complete = counts.length <= MostFrequent
-        )
+        ),
+        if (ordered && keys.nonEmpty) Some(ValueQuantiles.ofAll(keys.map(_.toDouble))) else None
       )
     }
   }

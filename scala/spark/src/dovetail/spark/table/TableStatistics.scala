@@ -149,6 +149,29 @@ final case class TableSample(
 
   private val joint = new ConcurrentHashMap[Vector[Int], java.lang.Double]
 
+  private val spreads = new ConcurrentHashMap[Int, Option[Histogram]]
+
+  /**
+   * Where the values of a column lie; None if they have no order or are too few. The result is kept.
+   *
+   * @param min smallest value of the table, if it is known
+   * @param max largest value of the table, if it is known
+   */
+  def spread(column: Int, min: Option[Double], max: Option[Double]): Option[Histogram] = {
+    val dataType = schema(column).dataType
+    if (!Values.ordered(dataType) || JoinKeys.forType(dataType).isEmpty) None
+    else
+      spreads.computeIfAbsent(
+        column,
+        _ => {
+          val step  = math.max(1, rows.length / ValueQuantiles.MostValues)
+          val found = (0 until rows.length by step).iterator.map(rows(_)).filterNot(_.isNullAt(column))
+            .flatMap(r => Values.number(r.get(column, dataType))).filterNot(_.isInfinite).toArray
+          ValueQuantiles.ofSample(found, if (clusters.isEmpty) None else Some(clusters.size), min, max)
+        }
+      )
+  }
+
   /**
    * Joint NDV of some columns of the table, without combinations that contain NULL, estimated from the sample
    * ([[DistinctInSample]], [[DistinctInPlaces]]); None if a type has no keys or the sample is empty. The result is

@@ -1,0 +1,42 @@
+package org.apache.spark.sql.dovetail.table
+
+import dovetail.kernel.profile.Histogram
+
+/**
+ * Where the values of a column lie, from rows that were read of its table. Joins need it: a range alone says nothing of
+ * a value such as -1 or 9999-12-31 that stands far from all others.
+ */
+object ValueQuantiles {
+
+  /** @param distinct all distinct values of the column, in ascending order; not empty */
+  def ofAll(distinct: Array[Double]): Histogram =
+    Histogram.ofQuantiles(distinct, math.min(Most, distinct.length), distinct.headOption, distinct.lastOption)
+
+  /**
+   * @param values values of a sample of rows
+   * @param places number of places of the table at which the rows were read; None if they are a random sample
+   * @return None if there are too few values or places
+   */
+  def ofSample(
+      values: Array[Double],
+      places: Option[Int],
+      min: Option[Double],
+      max: Option[Double]
+  ): Option[Histogram] = {
+    val parts = math.min(places.getOrElse(Most), values.length)
+    if (parts < LeastPlaces) None
+    else {
+      java.util.Arrays.sort(values)
+      Some(Histogram.ofQuantiles(values, parts, min, max))
+    }
+  }
+
+  /** Most quantiles: of what lies between two of them, an estimate is off by 1/128 of the values on average. */
+  private val Most = 64
+
+  /** Fewer places may all lie in one part of the range. */
+  private val LeastPlaces = 4
+
+  /** Most values of a sample that are looked at, so that a query with many columns does not wait for it. */
+  val MostValues = 2048
+}
