@@ -52,8 +52,8 @@ class CommonRangeSuite extends AnyFunSuite {
       JoinKey(0, domain, low = values.head, high = values.last, shares = Some(CumulativeShare(h)))
     }
     // forty years, and five of them in the facts, as numbers far from 0; -1 stands for "unknown"
-    val dates  = of(-1.0 +: (1 to 14600).map(2e7 + _), 14601.0)
-    val sold   = of(-1.0 +: (1 to 1825).map(2e7 + 7300 + _), 1826.0)
+    val dates = of(-1.0 +: (1 to 14600).map(2e7 + _), 14601.0)
+    val sold  = of(-1.0 +: (1 to 1825).map(2e7 + 7300 + _), 1826.0)
     // each day sold is one of all days: of all pairs, one in as many as there are days is equal
     Seq(
       CommonRange(dates.copy(low = 2e7 + 1), input(14600.0, 14600.0), opened(sold), input(1e6, 1e6), 1.0),

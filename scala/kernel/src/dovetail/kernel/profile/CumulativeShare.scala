@@ -38,11 +38,13 @@ object CumulativeShare {
     val points = h.buckets.zip(sums.zip(sums.tail)).flatMap { case (b, (before, after)) =>
       Vector(b.low -> before, b.high -> after)
     }
-    val ends = points.map(_._1).distinct
+    // the first and the last of the points of each end; equal ends follow each other
+    val firsts = points.indices.filter(i => i == 0 || points(i - 1)._1 != points(i)._1)
+    val lasts  = firsts.drop(1).map(_ - 1) :+ (points.size - 1)
     new CumulativeShare(
-      ends.toArray,
-      ends.map(e => points.find(_._1 == e).get._2).toArray,
-      ends.map(e => points.reverseIterator.find(_._1 == e).get._2).toArray
+      firsts.map(points(_)._1).toArray,
+      firsts.map(points(_)._2).toArray,
+      lasts.map(points(_)._2).toArray
     )
   }
 }

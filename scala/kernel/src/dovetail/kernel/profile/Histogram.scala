@@ -50,6 +50,9 @@ final case class Histogram(buckets: Vector[Bucket]) {
   private val weight  = buckets.iterator.map(_.weight).sum
   private val ownsLow = buckets.indices.map(i => i == 0 || buckets(i - 1).high < buckets(i).low)
 
+  /** The same for many ranges; made only once. */
+  lazy val shares: CumulativeShare = CumulativeShare(this)
+
   def min: Double = buckets.head.low
   def max: Double = buckets.last.high
 

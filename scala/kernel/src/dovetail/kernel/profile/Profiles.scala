@@ -19,8 +19,8 @@ package dovetail.kernel.profile
  * @param repetition degree to which the column repeats its values, from 0 for a key to 1, if their frequencies are
  *                   unknown ([[Assumptions.oneOf]]). It is also 0 if a statistic of the column counts as complete;
  *                   values are then taken as equally frequent.
- * @param spread     where the values lie, from rows that were read; for joins only, because predicates are tried on these
- *                   rows, and its buckets do not count distinct values
+ * @param spread     where the values lie, from rows that were read. It is for joins: predicates are tried on these
+ *                   rows, and the buckets do not count distinct values.
  * @param uncounted  whether nobody has counted the domain, so that it is the maximum that the column's range and rows
  *                   allow
  * @param unseen     share of the rows that were added after the statistics were collected; their values may be outside

@@ -130,8 +130,8 @@ final class PredicateSelectivity(
 
   /**
    * Least share of the row combinations that a condition on an interval keeps. If intervals lie side by side, each
-   * value lies in one of them. That is far less than [[LeastCompared]] of many intervals, so the ranges must be those of
-   * the rows that the query reads.
+   * value lies in one of them. That is far less than [[LeastCompared]] of many intervals, so the ranges must be those
+   * of the rows that the query reads.
    */
   private def leastOfInterval(one: Expression, other: Expression): Double = (one, other) match {
     case (Inequality(large, small), Inequality(large2, small2)) =>

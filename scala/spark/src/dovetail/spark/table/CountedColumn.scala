@@ -29,7 +29,8 @@ final case class CountedColumn(
 ) {
 
   /** Bytes of memory. */
-  def bytes: Long = (frequent.values.size + spread.fold(0)(_.buckets.size)) * CountedColumn.BytesOfValue
+  def bytes: Long = frequent.values.size * CountedColumn.BytesOfValue +
+    spread.fold(0)(_.buckets.size) * CountedColumn.BytesOfBucket
 
   /**
    * Replaces the guesses in the column's profile, which comes from footers, by these counts. The repetition stays set,
@@ -57,6 +58,9 @@ object CountedColumn {
 
   /** Bytes of a frequent value, with its places in the maps that find it. */
   private val BytesOfValue = 200L
+
+  /** Bytes of a bucket, and of its shares below both ends. */
+  private val BytesOfBucket = 96L
 
   /**
    * Counts the values of a column. Its loops are small, because a driver that has just started runs them before they
