@@ -80,8 +80,8 @@ def queries(spark: SparkSession) -> Listing[LoggedQuery]:
         spark: A session with Dovetail, classic or Connect.
 
     Returns:
-        A tuple with one entry per query; a prompt and a notebook show it as a table. All runs that have
-        ended are in it, unless Spark reports one more than two seconds late.
+        A tuple with one entry per query; a prompt and a notebook show it as a table. All runs that
+        have ended are in it, unless Spark reports one more than two seconds late.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.

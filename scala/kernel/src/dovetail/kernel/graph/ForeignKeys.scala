@@ -56,7 +56,7 @@ object ForeignKeys {
   private def valuesFor(column: ColumnProfile, key: Member): Option[Double] = key.column.domain.map { values =>
     val part = for {
       low <- column.min; high <- column.max; from <- key.column.min; to <- key.column.max
-    } yield key.column.histogram.orElse(key.column.spread) match {
+    } yield key.column.distribution match {
       case Some(h) => h.between(low, high)
       case None    => math.max(0.0, math.min(high, to) - math.max(low, from) + 1.0) / (to - from + 1.0)
     }

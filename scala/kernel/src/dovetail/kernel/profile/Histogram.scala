@@ -11,30 +11,6 @@ final case class Bucket(low: Double, high: Double, ndv: Double, weight: Double =
   )
 }
 
-object Histogram {
-
-  /**
-   * Histogram of some of a column's values, which lie at quantiles of all its values. The ends of the range take half a
-   * part each: of a table in the order of the column, each of `parts` places that are spread evenly stands for the
-   * rows around it. A few values far from all others thus have few rows.
-   *
-   * @param values some values, in ascending order; not empty
-   * @param parts  number of quantiles, at least 1
-   * @param min    smallest value of the column, if it is known
-   * @param max    largest value of the column, if it is known
-   */
-  def ofQuantiles(values: Array[Double], parts: Int, min: Option[Double], max: Option[Double]): Histogram = {
-    val quantiles =
-      Vector.tabulate(parts)(i => values(math.min(values.length - 1, (i + 0.5) / parts * values.length).toInt))
-    val low  = min.fold(quantiles.head)(math.min(_, quantiles.head))
-    val high = max.fold(quantiles.last)(math.max(_, quantiles.last))
-    val ends = low +: quantiles :+ high
-    Histogram(ends.zip(ends.tail).zipWithIndex.map { case ((from, to), i) =>
-      Bucket(from, to, 1.0, if (i == 0 || i == parts) 0.5 else 1.0)
-    })
-  }
-}
-
 /**
  * Equi-height histogram over the non-null values of a column. As collected, every bucket holds the same share of the
  * values (Piatetsky-Shapiro and Connell 1984). After a range predicate, the buckets at the ends are lighter. A value
@@ -108,5 +84,29 @@ final case class Histogram(buckets: Vector[Bucket]) {
       val kept = math.max(Interval.part(from, to, b.low, b.high), share)
       Some(Bucket(from, to, b.ndv * kept, b.weight * kept))
     }
+  }
+}
+
+object Histogram {
+
+  /**
+   * Histogram of some of a column's values, which lie at quantiles of all its values. The ends of the range take half a
+   * part each: of a table in the order of the column, each of `parts` places that are spread evenly stands for the
+   * rows around it. A few values far from all others thus have few rows.
+   *
+   * @param values some values, in ascending order; not empty
+   * @param parts  number of quantiles, at least 1
+   * @param min    smallest value of the column, if it is known
+   * @param max    largest value of the column, if it is known
+   */
+  def ofQuantiles(values: Array[Double], parts: Int, min: Option[Double], max: Option[Double]): Histogram = {
+    val quantiles =
+      Vector.tabulate(parts)(i => values(math.min(values.length - 1, (i + 0.5) / parts * values.length).toInt))
+    val low  = min.fold(quantiles.head)(math.min(_, quantiles.head))
+    val high = max.fold(quantiles.last)(math.max(_, quantiles.last))
+    val ends = low +: quantiles :+ high
+    Histogram(ends.zip(ends.tail).zipWithIndex.map { case ((from, to), i) =>
+      Bucket(from, to, 1.0, if (i == 0 || i == parts) 0.5 else 1.0)
+    })
   }
 }

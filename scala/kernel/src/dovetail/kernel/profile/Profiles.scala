@@ -57,6 +57,9 @@ final case class ColumnProfile(
   /** The column after its values were mapped to other values: facts about single values are dropped. */
   def recoded: ColumnProfile = copy(frequent = None, degree = None)
 
+  /** The best that is known of where the values lie in their range. */
+  def distribution: Option[Histogram] = histogram.orElse(spread)
+
   def nonNull: Double = 1.0 - nulls.getOrElse(Assumptions.NullFraction)
 }
 

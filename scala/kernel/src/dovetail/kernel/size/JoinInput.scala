@@ -123,7 +123,7 @@ private[size] object JoinInput {
       frequent = column.frequent,
       unseen = column.unseen,
       most = mostRows(column, tableRows),
-      shares = column.histogram.orElse(column.spread).map(_.shares)
+      shares = column.distribution.map(_.shares)
     )
   }
 

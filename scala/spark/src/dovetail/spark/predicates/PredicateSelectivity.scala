@@ -148,10 +148,8 @@ final class PredicateSelectivity(
 
   private def equality(l: Expression, r: Expression): Double = {
     val domains = (relationsOf(l), relationsOf(r)) match {
-      case (Vector(a), Vector(b)) => members(a, l, b, r).zip(Vector(l, r)).map { case (m, e) =>
-          m.column.domain.orElse(distinct(e))
-        }
-      case _ => Vector(distinct(l), distinct(r))
+      case (Vector(a), Vector(b)) => domainsOf(members(a, l, b, r), l, r)
+      case _                      => Vector(distinct(l), distinct(r))
     }
     if (domains.forall(_.isEmpty)) Assumptions.JoinOpaque
     else JoinSize.equality(domains.head.getOrElse(1.0), domains.last.getOrElse(1.0))
@@ -164,13 +162,16 @@ final class PredicateSelectivity(
     profiles
   )
 
+  /** The domains of both sides of an equality. */
+  private def domainsOf(sides: Vector[Member], l: Expression, r: Expression): Vector[Option[Double]] =
+    sides.zip(Vector(l, r)).map { case (m, e) => m.column.domain.orElse(distinct(e)) }
+
   /** `l <=> r`: NULLs meet each other. */
   private def nullSafe(l: Expression, r: Expression): Double = (relationsOf(l), relationsOf(r)) match {
     case (Vector(a), Vector(b)) =>
-      val columns = members(a, l, b, r).map(_.column)
-      val domains = columns.zip(Vector(l, r)).flatMap { case (c, e) => c.domain.orElse(distinct(e)) }
-      val values  = 1.0 / math.max(domains.max, 1.0)
-      JoinSize.nullSafe(columns.head.nonNull, columns.last.nonNull, values)
+      val sides  = members(a, l, b, r)
+      val values = 1.0 / math.max(domainsOf(sides, l, r).flatten.max, 1.0)
+      JoinSize.nullSafe(sides.head.column.nonNull, sides.last.column.nonNull, values)
     case _ => equality(l, r)
   }
 
