@@ -131,6 +131,61 @@ class FileSampleSuite extends DovetailSuite {
     }
   }
 
+  test("two tables in the order of time, cut to the same days and joined by a number that grows with time") {
+    withDirectory { d =>
+      val groups = Map("parquet.block.size" -> "65536", "parquet.block.size.row.check.min" -> "100")
+      def written(name: String, rows: Long, perKey: Long) = {
+        spark.range(0L, rows, 1L, 4).selectExpr(
+          s"id DIV $perKey AS k",
+          s"date_add(DATE'2020-01-01', CAST(id * 1000 DIV $rows AS INT)) AS day",
+          "hash(id) AS x"
+        ).write.options(groups).parquet(d.resolve(name).toString)
+        spark.read.parquet(d.resolve(name).toString)
+      }
+      // both are read in places, and both keep one day in forty
+      val (orders, items) = (written("orders", 600000L, 1L), written("items", 2400000L, 4L))
+      val slice           = "day BETWEEN DATE'2021-03-01' AND DATE'2021-03-25'"
+      val joined          = orders.where(slice).select("k").join(items.where(slice).select("k"), "k")
+      val (found, truth)  = (rows(joined), joined.count().toDouble)
+      assert(found > truth / 4.0 && found < truth * 4.0, s"$found instead of $truth")
+      // a table without predicates finds its rows, too
+      val open           = orders.where(slice).select("k").join(items.select("k"), "k")
+      val (all, partner) = (rows(open), open.count().toDouble)
+      assert(all > partner / 4.0 && all < partner * 4.0, s"$all instead of $partner")
+    }
+  }
+
+  test("a dimension cut to a year meets the rows of that year, or none if the facts have no such year") {
+    withDirectory { d =>
+      spark.range(0L, 73000L, 1L, 1).selectExpr("id AS day", "id DIV 365 AS year").write.parquet(
+        d.resolve("days").toString
+      )
+      // five years, of which the last has half of the rows
+      spark.range(0L, 300000L, 1L, 1)
+        .selectExpr("IF(id < 150000, 36500 + id % 1460, 37960 + id % 365) AS day", "id % 100 AS x")
+        .write.parquet(d.resolve("sales").toString)
+      val (days, sales) =
+        (spark.read.parquet(d.resolve("days").toString), spark.read.parquet(d.resolve("sales").toString))
+      Seq(100, 104).foreach { year =>
+        // the predicate on the sales is independent of their day
+        val joined         = sales.where("x = 7").select("day").join(days.where(s"year = $year").select("day"), "day")
+        val (found, truth) = (rows(joined), joined.count().toDouble)
+        assert(found > truth / 2.0 && found < truth * 2.0, s"year $year: $found instead of $truth")
+      }
+      assert(rows(sales.select("day").join(days.where("year = 20").select("day"), "day")) < 1000.0)
+    }
+  }
+
+  test("stripes of an ORC file are places of their own") {
+    withDirectory { d =>
+      spark.range(0L, 1200000L, 1L, 1).selectExpr("id DIV 100000 AS part", "id AS k", "hash(id) AS x")
+        .write.options(Map("orc.stripe.size" -> "400000", "orc.stripe.row.count" -> "100000"))
+        .orc(d.resolve("t").toString)
+      val data = spark.read.orc(d.resolve("t").toString)
+      near(data.where("part >= 6"), "part >= 6", tolerance = 0.5)
+    }
+  }
+
   test("the places that are read lie all over the table, also if their number divides that of its files") {
     withDirectory { d =>
       spark.range(0L, 64L * 5000L, 1L, 64).selectExpr("id", "id DIV 5000 AS p").write.parquet(d.resolve("t").toString)

@@ -65,7 +65,7 @@ class FooterMemorySuite extends AnyFunSuite {
     def footer(admit: Long => Unit) = OrcFooters.footer(file, conf, admit)
     val admitted                    = mutable.ArrayBuffer.empty[Long]
     val found                       = footer(n => { admitted += n; () })
-    assert(found.columns.size == 1500 && found.stripe.contains(10L))
+    assert(found.columns.size == 1500 && found.groups.map(_.rows) == Vector(10L))
     // what a reader fetches first does not have all of it
     assert(admitted.size == 2 && admitted(1) > admitted(0), admitted)
     assertThrows[SharedMemory.TooLarge.type](footer(n => if (n > admitted(0)) throw SharedMemory.TooLarge))

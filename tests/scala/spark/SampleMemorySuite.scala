@@ -8,7 +8,15 @@ import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, LessThan, Literal}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, SharedMemory}
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.footers.{ColumnFooter, FileFooter, FooterMemory, FooterStatistics, Kind, RowGroups}
+import org.apache.spark.sql.dovetail.footers.{
+  ColumnFooter,
+  FileFooter,
+  FooterMemory,
+  FooterStatistics,
+  Kind,
+  RowGroup,
+  RowGroups
+}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 import org.apache.spark.sql.dovetail.{DovetailSuite, WatchedFileSystem}
@@ -135,7 +143,7 @@ class SampleMemorySuite extends DovetailSuite {
       val file                           = new FileStatus(rows * 8L, false, 1, 1L, 0L, new Path(path))
       def inStripes(of: Long): RowGroups = {
         val column = ColumnFooter("id", rows, Some(0L), Kind.Number, None, rows * 8L)
-        val footer = FileFooter(rows, Map("id" -> column), stripe = Some(of))
+        val footer = FileFooter(rows, Map("id" -> column), Vector(RowGroup(0L, 1L, rows, Some(of))))
         RowGroups(Vector((file, footer)), all = true, Map("id" -> "id"))
       }
       def fits(stripe: Long): Boolean = possible(leaf, inStripes(stripe), Literal(5L))

@@ -1,6 +1,6 @@
 package dovetail.kernel.graph
 
-import dovetail.kernel.profile.{ColumnProfile, Estimate, RelationProfile, Source}
+import dovetail.kernel.profile.{ColumnProfile, Estimate, Histogram, RelationProfile, Source}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.prop.TableDrivenPropertyChecks
 
@@ -52,6 +52,21 @@ class ForeignKeysSuite extends AnyFunSuite with TableDrivenPropertyChecks {
       // the order of the members does not matter
       assert(domains(Seq(otherRows, rows), Seq(other, column)) == found.reverse)
     }
+  }
+
+  test("a key that a predicate has cut to a range has as many values per width outside of it") {
+    val month = key(30, 19950601, 19950630).copy(rangeRows = Some(30.0))
+    // 60,702 numbers from 1992 to 1998, as dense as those of the month
+    assert(domains(Seq(1e6, 2557.0), Seq(dates, month)).head == 60702.0)
+    val orders = key(1000, 400001, 404000).copy(rangeRows = Some(1000.0))
+    assert(domains(Seq(1e7, 1e6), Seq(fact(4e6, 1, 4000000), orders)).head == 1e6)
+  }
+
+  test("where the values of a key lie counts, not the buckets that tell it") {
+    val values = Histogram.ofQuantiles((0 until 8).map(_ * 1.25e6).toArray, 8, Some(0.0), Some(1e7), 0.05)
+    val sparse = key(1e7, 0, 1e8).copy(max = Some(1e7), spread = Some(values))
+    // the last hundredth of the range
+    assert(math.abs(domains(Seq(1e6, 1e7), Seq(fact(1e6, 9.9e6, 1e7), sparse)).head - 1e5) < 2e4)
   }
 
   test("of several keys the largest counts") {

@@ -48,8 +48,18 @@ class CumulativeShareSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
   }
 
   test("places that are spread evenly over an ordered table give an even spread") {
-    val places = (0 until 8).flatMap(i => Vector.fill(100)(1000.0 * i + 500.0)).toArray
-    val of     = CumulativeShare(Histogram.ofQuantiles(places, 8, Some(0.0), Some(8000.0)))
-    forAll(Gen.choose(0.0, 8000.0))(v => assert(of.between(0.0, v) === v / 8000.0))
+    def of(place: Double) = {
+      val places = (0 until 8).flatMap(i => Vector.fill(100)(1000.0 * (i + place))).toArray
+      CumulativeShare(Histogram.ofQuantiles(places, 8, Some(0.0), Some(8000.0), place))
+    }
+    // in the middle of the part that it stands for, and at its beginning
+    Seq(0.5, 0.05).map(of).foreach { s =>
+      forAll(Gen.choose(0.0, 8000.0))(v => assert(s.between(0.0, v) === v / 8000.0))
+    }
+  }
+
+  test("-0.0 is 0.0, at the ends of buckets and of ranges") {
+    val of = CumulativeShare(Histogram(Vector(Bucket(-0.0, 0.0, 1.0), Bucket(0.0, 10.0, 10.0))))
+    assert(of.between(0.0, 10.0) === 1.0 && of.between(-0.0, 10.0) === 1.0 && of.between(-0.0, 0.0) === 0.5)
   }
 }

@@ -30,6 +30,13 @@ class UnitedColumnSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(united(1e6 -> range(0.0, 200.0, 200.0), 1e6 -> range(100.0, 300.0, 100.0)).ndv.contains(250.0))
   }
 
+  test("a union is counted if nobody has counted only a few of its values") {
+    val (counted, few) = (range(0.0, 1e6, 1e5), range(0.0, 1e6, 10.0).copy(uncounted = true))
+    assert(!united(1e7 -> counted, 10.0 -> few).uncounted && !united(1e7 -> counted, 1e7 -> counted).uncounted)
+    assert(united(1e7 -> counted, 1e6 -> range(0.0, 1e6, 6e4).copy(uncounted = true)).uncounted)
+    assert(united(10.0 -> few).uncounted)
+  }
+
   test("the values of whole numbers in random ranges are counted, whatever the order of the branches") {
     val branch = for (low <- Gen.choose(0, 3000); size <- Gen.choose(2, 1000)) yield (low, low + size)
     forAll(Gen.choose(1, 12).flatMap(Gen.listOfN(_, branch))) { branches =>

@@ -62,7 +62,10 @@ class EqualityShareSuite extends AnyFunSuite with ScalaCheckPropertyChecks with 
       (1000.0, 0.1, 400.0, 0.25),
       (1000.0, 1.0, 1000.0, 1.0)
     )
-    forAll(cases)((tableRows, part, rows, expected) => assert(ofRows(tableRows, part, rows) === expected))
+    forAll(cases) { (tableRows, part, rows, expected) =>
+      assert(ofRows(tableRows, part, rows, narrowed = false) === expected)
+      assert(ofRows(tableRows, part, rows, narrowed = true) === part)
+    }
   }
 
   test("share of the pairs: containment in the larger domain") {

@@ -3,7 +3,7 @@ package dovetail.kernel.size
 import org.scalacheck.Gen
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatestplus.scalacheck.ScalaCheckPropertyChecks
-import dovetail.kernel.profile.{Assumptions, ColumnProfile}
+import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationProfile, Source}
 import dovetail.kernel.size.JoinSize._
 
 /**
@@ -39,15 +39,50 @@ class JoinSizeSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     }
   }
 
-  private def column(ndv: Option[Double], domain: Option[Double]) = ColumnProfile(ndv = ndv, domain = domain)
+  private def relation(rows: Double) = RelationProfile(Estimate.exactly(rows, Source.Exact), Map.empty, rows)
 
   test("semi join: as many of the common domain as the right side still has") {
-    assert(semiShare(Some(100.0), column(Some(30.0), Some(100.0))) == 30.0 / 100)
-    assert(semiShare(Some(200.0), column(Some(30.0), Some(100.0))) == 30.0 / 200)
-    assert(semiShare(None, column(Some(30.0), Some(100.0))) == 30.0 / 100)
-    assert(semiShare(Some(10.0), column(Some(30.0), Some(20.0))) == 1.0)
-    assert(semiShare(Some(100.0), column(None, Some(100.0))) == Assumptions.SemiJoin)
-    assert(semiShare(None, column(Some(30.0), None)) == Assumptions.SemiJoin)
+    def share(leftDomain: Option[Double], ndv: Option[Double], domain: Option[Double]) =
+      semiShare(
+        ColumnProfile(ndv = leftDomain, domain = leftDomain) -> relation(a),
+        ColumnProfile(ndv = ndv, domain = domain)            -> relation(b)
+      )
+    assert(share(Some(100.0), Some(30.0), Some(100.0)) == 30.0 / 100)
+    assert(share(Some(200.0), Some(30.0), Some(100.0)) == 30.0 / 200)
+    assert(share(None, Some(30.0), Some(100.0)) == 30.0 / 100)
+    assert(share(Some(10.0), Some(30.0), Some(20.0)) == 1.0)
+    assert(share(Some(100.0), None, Some(100.0)) == Assumptions.SemiJoin)
+    assert(share(None, Some(30.0), None) == Assumptions.SemiJoin)
+  }
+
+  private def days(from: Double, to: Double, ndv: Double, unseen: Double = 0.0) =
+    ColumnProfile(
+      ndv = Some(ndv),
+      domain = Some(to - from + 1.0),
+      min = Some(from),
+      max = Some(to),
+      unseen = unseen
+    )
+
+  test("semi join: sales of 5 years that are looked up in one year of 200 years of days") {
+    val (sales, year) = (days(36000, 37824, 1825), days(0, 72999, 365))
+    val dimension     = relation(73000).copy(rows = Estimate.exactly(365, Source.Exact))
+    assert(math.abs(semiShare(sales -> relation(1e6), year -> dimension) - 365.0 / 1825) < 1e-3)
+    assert(semiShare(sales -> relation(1e6), days(0, 72999, 73000) -> relation(73000)) > 0.999, "all days are there")
+    // one in forty days of the dimension has sales
+    assert(math.abs(semiShare(days(0, 72999, 73000) -> relation(73000), sales -> relation(1e6)) - 0.025) < 1e-3)
+  }
+
+  test("anti join: of new rows, half of which lie beyond all rows that there are, half have no partner") {
+    val share = semiShare(days(500, 1499, 1000) -> relation(1000), days(0, 999, 1000) -> relation(1000))
+    assert(math.abs(antiShare(share) - 0.5) < 1e-2)
+  }
+
+  test("ranges that have nothing in common leave no partners, unless rows were added later") {
+    val (old, today) = (days(0, 99, 100), days(100, 100, 1))
+    assert(semiShare(old -> relation(a), today -> relation(b)) == 0.0)
+    assert(semiShare(old.copy(unseen = 0.01) -> relation(a), today -> relation(b)) == 0.01)
+    assert(semiShare(today -> relation(b), old.copy(unseen = 0.01) -> relation(a)) > 0.0)
   }
 
   test("anti join: what a semi join drops, but always something") {

@@ -94,6 +94,19 @@ class OperatorSizesSuite extends AnyFunSuite {
     assert(math.abs(sizeOf(Anti, column(200, nulls = 0.2), r).value - 1000 * (1 - 0.8 * 100 / 200)) < 1e-9)
   }
 
+  test("only the common range of both keys counts") {
+    // the right side has a tenth of the left side's range, and half of the days in it
+    val l = column(1000).copy(min = Some(0.0), max = Some(999.0))
+    val r = ColumnProfile(ndv = Some(50.0), domain = Some(100.0), nulls = Some(0.0), min = Some(0.0), max = Some(99.0))
+    assert(math.abs(sizeOf(Semi, l, r).value - 50) < 1.0)
+    assert(math.abs(sizeOf(Anti, l, r).value - 950) < 1.0)
+    // 100 left rows lie in the range, and each has one of 100 days: 100 rows on 100 days
+    assert(math.abs(sizeOf(LeftOuter, l, r).value - (100.0 + 950)) < 2.0)
+    val beyond = r.copy(min = Some(2000.0), max = Some(2099.0))
+    assert(sizeOf(Semi, l, beyond).value == 1.0 && sizeOf(Anti, l, beyond).value == 1000.0)
+    assert(sizeOf(LeftOuter, l, beyond).value == 1000.0)
+  }
+
   test("where nothing is known of the keys, half of the rows have a partner, and an anti join always keeps some") {
     assert(sizeOf(Semi, ColumnProfile(), ColumnProfile()).value == 1000 * Assumptions.SemiJoin)
     assert(sizeOf(Anti, column(100), column(100)).value == 1000 * Assumptions.AntiJoinFloor)

@@ -52,14 +52,22 @@ object ForeignKeys {
   private[kernel] def isCounted(column: ColumnProfile, rows: Double): Boolean =
     !column.uncounted || isDense(column, rows)
 
-  /** Number of a key's values that lie in the range of a column; at least one. */
+  /**
+   * Number of a key's values that lie in the range of a column; at least one. Predicates may have narrowed the range of
+   * the key, but not what the column refers to: the key then has as many values per width outside of the range.
+   */
   private def valuesFor(column: ColumnProfile, key: Member): Option[Double] = key.column.domain.map { values =>
     val part = for {
       low <- column.min; high <- column.max; from <- key.column.min; to <- key.column.max
     } yield key.column.distribution match {
-      case Some(h) => h.between(low, high)
-      case None    => math.max(0.0, math.min(high, to) - math.max(low, from) + 1.0) / (to - from + 1.0)
+      case _ if key.column.rangeRows.isDefined => (high - low + 1.0) / (to - from + 1.0)
+      case known                               =>
+        val (l, h) = (math.max(low, from), math.min(high, to))
+        val shares = known.map(_.shares).filter(_.between(from, to) > 0.0)
+        shares.fold(math.min(1.0, math.max(0.0, h - l + 1.0) / (to - from + 1.0)))(s =>
+          s.between(l, h) / s.between(from, to)
+        )
     }
-    math.max(1.0, values * math.min(1.0, part.getOrElse(1.0)))
+    math.max(1.0, values * part.getOrElse(1.0))
   }
 }

@@ -17,7 +17,8 @@ final class CumulativeShare private (ends: Array[Double], below: Array[Double], 
     if (low > high) 0.0 else math.max(0.0, math.min(1.0, at(high, upTo) - at(low, below)))
 
   private def at(value: Double, ofEnd: Array[Double]): Double = {
-    val found = Arrays.binarySearch(ends, value)
+    // the sum of -0.0 and 0.0 is 0.0
+    val found = Arrays.binarySearch(ends, value + 0.0)
     if (found >= 0) ofEnd(found)
     else {
       val next = -found - 1
@@ -42,7 +43,7 @@ object CumulativeShare {
     val firsts = points.indices.filter(i => i == 0 || points(i - 1)._1 != points(i)._1)
     val lasts  = firsts.drop(1).map(_ - 1) :+ (points.size - 1)
     new CumulativeShare(
-      firsts.map(points(_)._1).toArray,
+      firsts.map(points(_)._1 + 0.0).toArray,
       firsts.map(points(_)._2).toArray,
       lasts.map(points(_)._2).toArray
     )

@@ -27,7 +27,12 @@ object Filters {
       columns.updated(id, relation.column(id).copy(ndv = Some(0.0), nulls = Some(1.0)))
     }
     val narrowed = ranges.foldLeft(onlyNull) { case (columns, (id, interval)) =>
-      columns.updated(id, interval.narrow(relation.column(id)))
+      val before = relation.column(id)
+      val after  = interval.narrow(before)
+      val inside =
+        if (after.min == before.min && after.max == before.max) before.rangeRows
+        else Some(interval.share(before) * before.rangeRows.getOrElse(relation.baseRows))
+      columns.updated(id, after.copy(rangeRows = inside))
     }
     val filtered = ranges.map(_._1).toSet
     val columns  = narrowed.map { case (id, c) =>
@@ -36,6 +41,12 @@ object Filters {
     }
     relation.copy(rows = rows, columns = columns)
   }
+
+  /** Ends of the values that the conjuncts of a predicate leave of each column that they restrict to a range. */
+  def ranges(predicate: Condition): Vector[(Long, (Double, Double))] =
+    Interval.collect(Condition.conjuncts(predicate))._1.collect {
+      case (id, i) if i.ends != Interval().ends => id -> i.ends
+    }
 
   /** Share of the relation's rows for which `predicate` is true (not false, not NULL). */
   def selectivity(relation: RelationProfile, predicate: Condition): Double = {

@@ -90,23 +90,30 @@ final case class Histogram(buckets: Vector[Bucket]) {
 object Histogram {
 
   /**
-   * Histogram of some of a column's values, which lie at quantiles of all its values. The ends of the range take half a
-   * part each: of a table in the order of the column, each of `parts` places that are spread evenly stands for the
-   * rows around it. A few values far from all others thus have few rows.
+   * Histogram of some of a column's values, which lie at quantiles of all its values. The ends of the range take a part
+   * together. A few values far from all others thus have few rows.
    *
    * @param values some values, in ascending order; not empty
    * @param parts  number of quantiles, at least 1
    * @param min    smallest value of the column, if it is known
    * @param max    largest value of the column, if it is known
+   * @param before share of a part that lies before its quantile, above 0 and below 1. Of a table in the order of the
+   *               column, of which a few places were read, each of them stands for the rows up to the next one.
    */
-  def ofQuantiles(values: Array[Double], parts: Int, min: Option[Double], max: Option[Double]): Histogram = {
+  def ofQuantiles(
+      values: Array[Double],
+      parts: Int,
+      min: Option[Double],
+      max: Option[Double],
+      before: Double = 0.5
+  ): Histogram = {
     val quantiles =
-      Vector.tabulate(parts)(i => values(math.min(values.length - 1, (i + 0.5) / parts * values.length).toInt))
+      Vector.tabulate(parts)(i => values(math.min(values.length - 1, (i + before) / parts * values.length).toInt))
     val low  = min.fold(quantiles.head)(math.min(_, quantiles.head))
     val high = max.fold(quantiles.last)(math.max(_, quantiles.last))
     val ends = low +: quantiles :+ high
     Histogram(ends.zip(ends.tail).zipWithIndex.map { case ((from, to), i) =>
-      Bucket(from, to, 1.0, if (i == 0 || i == parts) 0.5 else 1.0)
+      Bucket(from, to, 1.0, if (i == 0) before else if (i == parts) 1.0 - before else 1.0)
     })
   }
 }

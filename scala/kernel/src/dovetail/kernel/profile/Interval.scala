@@ -22,6 +22,11 @@ final private[profile] case class Interval(
   private def bounded: Boolean = low != Double.NegativeInfinity || high != Double.PositiveInfinity
   private def empty: Boolean   = low > high || (low == high && !inside(low))
 
+  /** Ends of the range and of the values on the number line; infinite if there is none. */
+  def ends: (Double, Double) = points.filter(_.nonEmpty).fold((low, high)) { vs =>
+    (math.max(low, vs.min), math.min(high, vs.max))
+  }
+
   /** Whether the column is restricted to one or several values. */
   def pinned: Boolean = points.nonEmpty || equalities.nonEmpty
 
@@ -182,7 +187,8 @@ final private[profile] case class Interval(
 private[profile] object Interval {
 
   /** The same column without any knowledge but its number of values. */
-  private def blind(c: ColumnProfile): ColumnProfile = c.copy(min = None, max = None, histogram = None, frequent = None)
+  private def blind(c: ColumnProfile): ColumnProfile =
+    c.copy(min = None, max = None, histogram = None, frequent = None, spread = None)
 
   /**
    * Share of [low, high] that [from, to] covers. All ends are halved, so that the width of a range is always finite.

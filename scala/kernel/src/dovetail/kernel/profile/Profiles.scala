@@ -25,6 +25,8 @@ package dovetail.kernel.profile
  *                   allow
  * @param unseen     share of the rows that were added after the statistics were collected; their values may be outside
  *                   all that is known
+ * @param rangeRows  rows of the table whose value lies in the column's range, if predicates have narrowed the range:
+ *                   on the column itself, or on another one that it follows ([[ImpliedRange]])
  */
 final case class ColumnProfile(
     ndv: Option[Double] = None,
@@ -40,7 +42,8 @@ final case class ColumnProfile(
     unseen: Double = 0.0,
     repetition: Double = 0.0,
     uncounted: Boolean = false,
-    spread: Option[Histogram] = None
+    spread: Option[Histogram] = None,
+    rangeRows: Option[Double] = None
 ) {
   require(ndv.forall(_ >= 0.0), s"negative ndv $ndv")
   require(nulls.forall(n => n >= 0.0 && n <= 1.0), s"share of nulls outside 0..1: $nulls")
@@ -48,11 +51,15 @@ final case class ColumnProfile(
   require(unseen >= 0.0 && unseen <= 1.0, s"share of rows not seen outside 0..1: $unseen")
   require(repetition >= 0.0 && repetition <= 1.0, s"repetition outside 0..1: $repetition")
 
-  /** Whether the known domain is nearly as large as a relation of `rows` rows, so that the column looks like a key. */
-  def isLikeKey(rows: Double): Boolean = domain.exists(_ >= Assumptions.UniqueNdvShare * rows)
+  /**
+   * Whether the known domain is nearly as large as a relation of `rows` rows, or as its part in the column's range, so
+   * that the column looks like a key.
+   */
+  def isLikeKey(rows: Double): Boolean =
+    domain.exists(_ >= Assumptions.UniqueNdvShare * rangeRows.fold(rows)(math.min(_, rows)))
 
   /** The column after an operation that may repeat rows: bounds that no longer hold are dropped. */
-  def multiplied: ColumnProfile = copy(degree = None, width = width.multiplied)
+  def multiplied: ColumnProfile = copy(degree = None, width = width.multiplied, rangeRows = None)
 
   /** The column after its values were mapped to other values: facts about single values are dropped. */
   def recoded: ColumnProfile = copy(frequent = None, degree = None)

@@ -14,12 +14,16 @@ object UnitedColumn {
   /** Largest number of frequent values that are kept: as many as a collection of statistics keeps. */
   private[profile] val MostFrequent = 512
 
+  /** Values of a union per value of branches that nobody has counted, up to which they decide its number of values. */
+  private val MostCounted = 2.0
+
   /** @param branches rows of each branch, and its column; at least one */
   def apply(branches: Vector[(Double, ColumnProfile)]): ColumnProfile = {
     val rows                                                     = branches.map(_._1).sum
     val valued                                                   = branches.filter(weight(_) > 0.0)
     val columns                                                  = valued.map(_._2)
     val known                                                    = values(valued)
+    val open                                                     = columns.filter(_.uncounted)
     def all(of: ColumnProfile => Option[Double]): Vector[Double] = {
       val found = columns.flatMap(of(_)); if (found.size == columns.size) found else Vector.empty
     }
@@ -31,9 +35,10 @@ object UnitedColumn {
     }
     def mean(of: ColumnProfile => Double): Double = if (rows <= 0.0) 0.0
     else math.max(0.0, math.min(1.0, branches.map { case (n, c) => n * of(c) }.sum / rows))
+    val domain = distinct(_.domain)
     ColumnProfile(
       ndv = distinct(_.ndv),
-      domain = distinct(_.domain),
+      domain = domain,
       nulls = if (branches.exists(_._2.nulls.isDefined)) Some(mean(1.0 - _.nonNull)) else None,
       min = all(_.min).reduceOption(_ min _),
       max = all(_.max).reduceOption(_ max _),
@@ -41,8 +46,8 @@ object UnitedColumn {
       frequent = known.map(vs => Frequencies(vs.take(MostFrequent), complete = vs.size <= MostFrequent)),
       unseen = mean(_.unseen),
       repetition = if (known.isDefined) 0.0 else mean(_.repetition),
-      // what is an upper limit in one branch is no more in the union
-      uncounted = known.isEmpty && columns.exists(_.uncounted)
+      // what is an upper limit in one branch is no more in the union, unless other branches have most of the values
+      uncounted = known.isEmpty && open.nonEmpty && domain.forall(_ <= MostCounted * open.flatMap(_.domain).sum)
     )
   }
 

@@ -20,6 +20,7 @@ final private[size] class ClassFold(capacity: Int) {
   private[this] var repeated     = 0.0
   private[this] var added        = 0.0
   private[this] var several      = false
+  private[this] var cut          = false
   private[this] var spread       = Option.empty[CumulativeShare]
 
   /** Whether the class has a member in this round. */
@@ -50,6 +51,9 @@ final private[size] class ClassFold(capacity: Int) {
   /** Whether a member does not look unique. */
   def repeats: Boolean = several
 
+  /** Whether predicates have narrowed the range of a member. */
+  def narrowed: Boolean = cut
+
   /** Largest share of a member's rows that were added after its range was known. */
   def unseen: Double = added
 
@@ -68,6 +72,7 @@ final private[size] class ClassFold(capacity: Int) {
     repeated = 0.0
     added = 0.0
     several = false
+    cut = false
     spread = None
     members = 0
     add(relation, key)
@@ -90,6 +95,7 @@ final private[size] class ClassFold(capacity: Int) {
     repeated += key.repetition
     added = math.max(added, key.unseen)
     if (!key.unique) several = true
+    if (key.rangeRows.isDefined) cut = true
     if (spread.isEmpty) spread = key.shares
     relations(members) = relation
     members += 1

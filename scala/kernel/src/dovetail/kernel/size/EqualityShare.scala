@@ -54,13 +54,16 @@ private[size] object EqualityShare {
 
   /**
    * Share of a relation's rows that lie in a part of its key's domain. As many rows are assumed to lie there as that
-   * part can hold, because people filter dimensions to the values that the facts have.
+   * part can hold, because people filter dimensions to the values that the facts have. This does not hold if predicates
+   * of the other relation have made the part: they are independent of those of this one.
    *
    * @param tableRows rows of the relation's table, evenly spread over the domain
    * @param part      share of the domain
    * @param rows      rows that the relation's predicates leave
+   * @param narrowed  whether predicates have narrowed the range of the other relation's key
    */
-  def ofRows(tableRows: Double, part: Double, rows: Double): Double = math.min(1.0, tableRows * part / rows)
+  def ofRows(tableRows: Double, part: Double, rows: Double, narrowed: Boolean): Double =
+    if (narrowed) part else math.min(1.0, tableRows * part / rows)
 
   /**
    * Share of the pairs of rows that `a = b` keeps. Every value of the smaller domain is a value of the larger one

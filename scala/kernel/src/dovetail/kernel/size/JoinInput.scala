@@ -19,6 +19,7 @@ import dovetail.kernel.profile.{ColumnProfile, CumulativeShare, Estimate, Freque
  * @param frequent   frequent values of the column, if known
  * @param unseen     share of the rows that were added after its range was known, 0 to 1
  * @param shares     where its values lie, if known; otherwise they are taken as spread evenly over the range
+ * @param rangeRows  rows of the table in its range, if predicates have narrowed the range
  * @param most       maximum rows of the table with one value; infinite if nobody has counted them
  */
 final private[size] case class JoinKey(
@@ -33,7 +34,8 @@ final private[size] case class JoinKey(
     frequent: Option[Frequencies] = None,
     unseen: Double = 0.0,
     most: Double = Double.PositiveInfinity,
-    shares: Option[CumulativeShare] = None
+    shares: Option[CumulativeShare] = None,
+    rangeRows: Option[Double] = None
 )
 
 /**
@@ -72,7 +74,8 @@ final private[size] case class JoinInput(
       if (bound.isBound(key.classIndex)) {
         if (key.unique) unique = true
         else if (bound.isRepeated(key.classIndex)) partners = math.min(partners, math.max(1.0, key.most))
-        else if (key.known) partners = math.min(partners, math.max(1.0, tableRows / key.domain))
+        else if (key.known)
+          partners = math.min(partners, math.max(1.0, key.rangeRows.getOrElse(tableRows) / key.domain))
       }
       k += 1
     }
@@ -123,7 +126,8 @@ private[size] object JoinInput {
       frequent = column.frequent,
       unseen = column.unseen,
       most = mostRows(column, tableRows),
-      shares = column.distribution.map(_.shares)
+      shares = column.distribution.map(_.shares),
+      rangeRows = column.rangeRows
     )
   }
 

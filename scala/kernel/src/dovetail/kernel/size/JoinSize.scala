@@ -1,6 +1,6 @@
 package dovetail.kernel.size
 
-import dovetail.kernel.profile.{Assumptions, ColumnProfile}
+import dovetail.kernel.profile.{Assumptions, ColumnProfile, RelationProfile}
 
 /**
  * Sizes of single joins, as formulas on numbers of rows. The formulas for inner and outer joins are those of Spark's
@@ -33,13 +33,21 @@ object JoinSize {
     leftOuter(inner, left) + leftOuter(inner, right) - inner
 
   /**
-   * Share of left rows that have a partner: the share of the common domain's values that the right side still has
-   * (containment).
+   * Share of left keys that have a partner: the share of the common domain's values that the right side still has
+   * (containment, [[CommonKeys]]).
+   *
+   * @param left  key of the left side and its relation
+   * @param right key of the right side and its relation
    */
-  def semiShare(leftDomain: Option[Double], right: ColumnProfile): Double =
-    (for (r <- right.ndv; d <- (leftDomain ++ right.domain).reduceOption(_ max _))
-      yield math.min(1.0, r / math.max(d, 1.0)))
-      .getOrElse(Assumptions.SemiJoin)
+  def semiShare(left: (ColumnProfile, RelationProfile), right: (ColumnProfile, RelationProfile)): Double =
+    right._1.ndv match {
+      case Some(ndv) if left._1.domain.orElse(right._1.domain).isDefined =>
+        CommonKeys(
+          CommonKeys.Side(left._1, left._1.domain.getOrElse(1.0), left._2),
+          CommonKeys.Side(right._1, right._1.domain.getOrElse(ndv), right._2)
+        ).partnered(ndv)
+      case _ => Assumptions.SemiJoin
+    }
 
   /**
    * Share of left rows that have no partner.

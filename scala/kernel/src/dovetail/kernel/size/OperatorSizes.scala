@@ -14,9 +14,9 @@ import dovetail.kernel.profile.{Assumptions, Estimate}
  * the set into the relations of its right side and the rest. Both parts are sized in the same way, then joined by the
  * formula of the operator's kind. At last, the predicates above the operator reduce the rows.
  *
- *  - Pairs: rows times rows times the share that the condition keeps, by domains. Several keys between two relations
- *    count by their joint NDV. If both sides are sampled relations, the partners of a left row are counted.
- *  - Partners: the share of rows that have a partner, by containment in the right side's keys. Other joins inside the
+ *  - Pairs: rows times rows times the share that the condition keeps, by the domains in the common range of both sides
+ *    ([[CommonKeys]]). Several keys between two relations count by their joint NDV. If both sides are sampled relations, the partners of a left row are counted.
+ *  - Partners: the share of rows that have a partner, by the common range and containment in the right side's keys. Other joins inside the
  *    right side reduce these keys, as if a key's rows stayed or went together in part ([[Assumptions.keysAfter]]). If
  *    both sides are sampled relations, the share is counted.
  *  - A left outer join adds the rows without a partner to the pairs, a full outer join those of both sides. Semi and
@@ -166,8 +166,10 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
   private def shareOfPairs(o: Operator): Double =
     if (o.equalities.isEmpty) 1.0
     else {
-      val equal =
-        1.0 / math.max(jointDomain(o.equalities.map(e => e -> e._1)), jointDomain(o.equalities.map(e => e -> e._2)))
+      val (left, right) = (o.equalities.map(_._1), o.equalities.map(_._2))
+      val common        = o.equalities.map { case (m, t) => commonKeys(m, t) }
+      val domain        = math.max(jointDomain(left, common.map(_.mine)), jointDomain(right, common.map(_.theirs)))
+      val equal         = common.map(_.pairs).min / domain
       // of several keys, nobody knows how often all are NULL together
       o.equalities match {
         case Vector((a, b)) if a.nullsMeet => JoinSize.nullSafe(a.column.nonNull, b.column.nonNull, equal)
@@ -175,13 +177,15 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
       }
     }
 
-  /** Distinct values of the joint domain of one side's keys. */
-  private def jointDomain(members: Vector[((Member, Member), Member)]): Double = {
-    val single = members.map { case ((a, b), m) => domainOf(m, a, b) }
-    val joint  = if (single.size == 1) single.head else Assumptions.jointNdv(single)
-    val ms     = members.map(_._2)
-    val one    = ms.map(_.relation).distinct.size == 1
-    val known  =
+  /**
+   * Distinct values of the joint domain of one side's keys.
+   *
+   * @param single domain of each key in the common range
+   */
+  private def jointDomain(ms: Vector[Member], single: Vector[Double]): Double = {
+    val joint = if (single.size == 1) single.head else Assumptions.jointNdv(single)
+    val one   = ms.map(_.relation).distinct.size == 1
+    val known =
       if (one && ms.forall(_.columns.size == 1)) profile(ms.head).groups.get(ms.flatMap(_.columns).toSet) else None
     math.max(
       1.0,
@@ -202,10 +206,16 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
       math.min(profile(a).baseRows, profile(b).baseRows)
     ))
 
+  private def commonKeys(m: Member, t: Member): CommonKeys =
+    CommonKeys(
+      CommonKeys.Side(m.column, domainOf(m, m, t), profile(m)),
+      CommonKeys.Side(t.column, domainOf(t, m, t), profile(t))
+    )
+
   private def partner(m: Member, t: Member): Partner =
     Partner(
       m.column.nonNull,
-      math.max(domainOf(m, m, t), domainOf(t, m, t)),
+      commonKeys(m, t),
       t.column.ndv,
       math.max(profile(t).rows.value, 1.0),
       if (m.nullsMeet && t.column.nonNull < 1.0) 1.0 - m.column.nonNull else 0.0
@@ -263,14 +273,14 @@ private[size] object OperatorSizes {
    * An equality, seen from one side.
    *
    * @param nonNull share of non-NULL keys on this side
-   * @param domain  domain that the keys of both sides draw from
+   * @param keys    what the keys of both sides have in common
    * @param ndv     distinct values of the other side's key
    * @param rows    rows of the other side's relation
    * @param nulls   share of NULL keys on this side, if they meet those of the other side
    */
   final private case class Partner(
       nonNull: Double,
-      domain: Double,
+      keys: CommonKeys,
       ndv: Option[Double],
       rows: Double,
       nulls: Double
@@ -278,7 +288,7 @@ private[size] object OperatorSizes {
 
     /** Share of the rows of this side whose key is among the keys of `among` rows of the other side (containment). */
     def share(among: Double): Double =
-      nulls + nonNull * (if (ndv.isEmpty) Assumptions.SemiJoin
-                         else math.min(1.0, Assumptions.keysAfter(ndv.get, rows, math.min(among, rows)) / domain))
+      nulls + nonNull * (if (ndv.isEmpty) Assumptions.SemiJoin * keys.mineWithin
+                         else keys.partnered(Assumptions.keysAfter(ndv.get, rows, math.min(among, rows))))
   }
 }

@@ -9,15 +9,13 @@ import dovetail.kernel.profile.Width
  * The statistics in the footer of one file, in terms that Parquet and ORC share. A [[FooterFormat]] makes it, the
  * [[FooterCache]] keeps it, and [[TableFooters]] adds it up over the files of a table.
  *
- * @param groups row groups in the order of the file; empty if they are not listed separately
- * @param stripe most rows that a reader fetches at a time, if row groups are not listed
+ * @param groups row groups in the order of the file, or stripes; empty if they are not listed separately
  * @param size   bytes of the footer in the file that a reader parses
  */
 final case class FileFooter(
     rows: Long,
     columns: Map[String, ColumnFooter],
     groups: Vector[RowGroup] = Vector.empty,
-    stripe: Option[Long] = None,
     size: Long = 0L
 ) {
 

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.footers
 
 import java.util.IdentityHashMap
 
-import dovetail.kernel.profile.RelationProfile
+import dovetail.kernel.profile.{ImpliedRange, RelationProfile}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
@@ -38,6 +38,18 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
 
   /** Row groups that have the rows of the leaf, if they are known. */
   def rowGroups(leaf: LeafNode): Option[RowGroups] = Option(listed.get(leaf)).flatten.flatMap(_.rowGroups)
+
+  /**
+   * Ranges of some columns of a leaf in the row groups that predicates leave, as far as footers were read.
+   *
+   * @param ranges ends of the values of other columns for which the predicates may be true
+   */
+  def implied(
+      leaf: LeafNode,
+      ranges: Seq[(Attribute, (Double, Double))],
+      columns: Seq[Attribute]
+  ): Map[Attribute, ImpliedRange] =
+    Option(listed.get(leaf)).flatten.fold(Map.empty[Attribute, ImpliedRange])(_.implied(ranges, columns))
 
   /** Share of a leaf's rows in row groups that may have values of a column between two numbers, if it is known. */
   def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] = {

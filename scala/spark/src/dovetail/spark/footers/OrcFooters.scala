@@ -30,14 +30,33 @@ object OrcFooters extends FooterFormat {
           if (t.getChildren == null) None else Some(nestedBytes(t, statistics, reader.getNumberOfRows.toDouble))
         name -> columnOf(name, statistics(t.getId), reader.getNumberOfRows, bytes)
       }
-      val stripes = reader.getStripes.toArray(Array.empty[StripeInformation])
       FileFooter(
         reader.getNumberOfRows,
         columns.toMap,
-        stripe = Some(stripes.iterator.map(_.getNumberOfRows).foldLeft(0L)(math.max))
+        groups(reader.getStripes.toArray(Array.empty[StripeInformation]).toVector)
       )
     } finally reader.close()
   }
+
+  /**
+   * Stripes as row groups, small ones together: a reader of a part of a file reads the stripes that begin in it. Each
+   * row group that is read needs a reader of its own.
+   */
+  private def groups(stripes: Vector[StripeInformation]): Vector[RowGroup] =
+    stripes.foldLeft(Vector.empty[RowGroup]) { (groups, s) =>
+      groups.lastOption.filter(_.rows + s.getNumberOfRows <= GroupRows) match {
+        case Some(g) =>
+          groups.init :+ g.copy(
+            bytes = s.getOffset + s.getLength - g.start,
+            rows = g.rows + s.getNumberOfRows,
+            parts = g.parts.map(math.max(_, s.getNumberOfRows))
+          )
+        case None => groups :+ RowGroup(s.getOffset, s.getLength, s.getNumberOfRows, Some(s.getNumberOfRows))
+      }
+    }
+
+  /** Most rows of stripes that are taken together: a place of a large table is read in fewer rows. */
+  private val GroupRows = 100000L
 
   /** Opens a file. ORC wraps what it does not know into an exception of its own, as if the file was faulty. */
   private def opened(file: FileStatus, options: OrcFile.ReaderOptions): Reader =

@@ -17,7 +17,7 @@ final case class RowGroups(files: Vector[(FileStatus, FileFooter)], all: Boolean
   val rows: Long = files.map(_._2.rows).sum
 
   lazy val groups: Vector[(FileStatus, RowGroup)] = files.flatMap { case (file, footer) =>
-    (if (footer.groups.isEmpty) Vector(RowGroup(0L, file.getLen, footer.rows, footer.stripe)) else footer.groups)
+    (if (footer.groups.isEmpty) Vector(RowGroup(0L, file.getLen, footer.rows)) else footer.groups)
       .filter(_.rows > 0L).map(file -> _)
   }
 

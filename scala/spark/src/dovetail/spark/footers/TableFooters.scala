@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.footers
 
-import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationProfile, Source, Width}
+import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, ImpliedRange, RelationProfile, Source, Width}
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -85,6 +85,22 @@ final class TableFooters private (
     }
     val rows = found.map(_._1).sum
     if (rows <= 0L || parts.size < read.size) None else Some(parts.sum / rows)
+  }
+
+  /** Ranges of columns in the row groups that predicates on other columns leave ([[FooterStatistics.implied]]). */
+  def implied(ranges: Seq[(Attribute, (Double, Double))], columns: Seq[Attribute]): Map[Attribute, ImpliedRange] = {
+    val read                                          = this.read
+    def known(a: Attribute, f: TableFooters.FileRead) =
+      if (partition.contains(a.name) || !matching.byName(a)) None
+      else columnOf(f, a).filter(_.kind == TableFooters.kind(a.dataType))
+    // the files that were not read may have other values
+    if (added || ranges.isEmpty || read.size < all.size) Map.empty
+    else {
+      val conditions = read.map(f => ranges.flatMap { case (a, ends) => known(a, f).map(_ -> ends) })
+      columns.flatMap(a =>
+        LeftRowGroups(read.map(known(a, _)).zip(conditions).zip(read.map(_.footer.rows))).map(a -> _)
+      ).toMap
+    }
   }
 
   private def read: Vector[TableFooters.FileRead] =

@@ -23,6 +23,28 @@ object DistinctValues {
     if (e.deterministic && e.references.nonEmpty && !e.exists(_.isInstanceOf[AggregateExpression])) valuesOf(e, columns)
     else None
 
+  /**
+   * Whether the number of distinct values is about right. Otherwise it is only an upper limit: a function of a unique
+   * text may have few values. It is right if the function itself decides how many there are, or if it keeps the values
+   * of a counted column apart.
+   */
+  def isCounted(e: Expression, columns: Columns): Boolean = new Conditions().column(e) match {
+    case Some(id) => columns(id).ndv.isDefined && !columns(id).uncounted
+    case None     =>
+      val decided = for (most <- range(e, columns); n <- valuesOf(e, columns)) yield most <= n
+      decided.contains(true) || kept(e).exists(isCounted(_, columns))
+  }
+
+  /** The argument whose different values have different results, with few exceptions. */
+  private def kept(e: Expression): Option[Expression] = e match {
+    case a: Alias                                                   => Some(a.child)
+    case c: Cast if !fraction(c)                                    => Some(c.child)
+    case _: Lower | _: Upper | _: StringTrim | _: UnaryMinus        => e.children.headOption
+    case _: Add | _: Subtract | _: DateAdd | _: DateSub | _: Concat =>
+      Some(e.children.filterNot(_.foldable)).collect { case Seq(one) => one }
+    case _ => None
+  }
+
   private def valuesOf(e: Expression, columns: Columns): Option[Double] = new Conditions().column(e) match {
     case Some(id)           => counted(columns(id))
     case None if e.foldable => Some(1.0)

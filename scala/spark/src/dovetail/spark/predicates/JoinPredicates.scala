@@ -164,9 +164,14 @@ object JoinPredicates {
   def member(m: ClassMember, profiles: Vector[RelationProfile], text: Expression => String): Member = {
     val conditions = new Conditions
     val column     = conditions.column(m.expression)
-    def computed   = DistinctValues(m.expression, profiles(m.relation).column)
-    val profile    = column.map(profiles(m.relation).column).getOrElse(
-      ColumnProfile(ndv = computed, domain = computed, uncounted = true)
+    val columnOf   = profiles(m.relation).column(_)
+    def computed   = DistinctValues(m.expression, columnOf)
+    val profile    = column.map(columnOf).getOrElse(
+      ColumnProfile(
+        ndv = computed,
+        domain = computed,
+        uncounted = !DistinctValues.isCounted(m.expression, columnOf)
+      )
     )
     Member(
       m.relation,

@@ -2,10 +2,11 @@ package org.apache.spark.sql.dovetail.sample
 
 import scala.collection.mutable
 
+import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.dovetail.base.HeapLimit
-import org.apache.spark.sql.dovetail.footers.{RowGroup, RowGroups, Spread}
+import org.apache.spark.sql.dovetail.footers.{RowGroup, RowGroups}
 import org.apache.spark.sql.dovetail.table.{CountedColumn, SampledRows, TableSample}
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.types._
@@ -41,9 +42,15 @@ final class FileSample(
 
   private val (places, schema) = {
     val choices = if (whole) Vector(groups.groups)
-    else asMany.fold(Places)(Vector(_)).map(n => Spread(groups.groups.size).take(n).toVector.sorted.map(groups.groups))
+    else asMany.fold(Places)(Vector(_)).map(placesOf(_))
     val columns = choices.map(places => places -> fitting(places.map(_._2)))
     columns.find(_._2.size == wanted.size).getOrElse(columns.last)
+  }
+
+  /** The row groups at which so many parts of the table begin. */
+  private def placesOf(parts: Int): Vector[(FileStatus, RowGroup)] = {
+    val size = groups.groups.size
+    (0 until parts).map(i => (i.toLong * size / parts).toInt).distinct.filter(_ < size).map(groups.groups).toVector
   }
 
   /** The narrowest columns, as many as may be fetched from these places and as fit into memory in each of them. */
@@ -92,7 +99,7 @@ final class FileSample(
       schema,
       rows.result,
       math.max(groups.rows, if (groups.all) taken.toLong else taken + 1L),
-      if (whole) Vector.empty else TableSample.places(starts.toVector, taken),
+      if (whole) Vector.empty else starts.toVector,
       schema.fieldNames.zip(counting).collect { case (name, Some(c)) => name -> c.result }.toMap,
       if (taken == 0) 1.0 else before.toDouble / taken
     )

@@ -239,7 +239,7 @@ private[sample] object TextSample {
 
     def sample(of: Long, whole: Boolean): TableSample = {
       val starts   = rows.indices.filter(i => i == 0 || rows(i).range != rows(i - 1).range).toVector
-      val clusters = if (whole) Vector.empty else TableSample.places(starts, rows.size)
+      val clusters = if (whole) Vector.empty else starts
       TableSample(text.schema, SampledRows(text.schema, rows.map(_.row)), of, clusters)
     }
   }

@@ -1,9 +1,9 @@
 package org.apache.spark.sql.dovetail.stats
 
-import dovetail.kernel.profile.{Assumptions, Estimate, Filters, RelationProfile, Sampling}
+import dovetail.kernel.profile.{Assumptions, Estimate, Filters, ImpliedRange, RelationProfile, Sampling}
 import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeSet, Expression, IsNotNull, Literal}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
-import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan}
+import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, Values}
 import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 
@@ -48,10 +48,27 @@ final private[stats] class FilterStatistics(
     val child     = of(f.child)
     val condition = uncounted(f)
     val kept      = columnsOf(Filters(child, new Conditions()(condition)))
-    (samples(f.child), samples(f)) match {
+    val left      = (samples(f.child), samples(f)) match {
       case (Some(before), Some(after)) => tried(child, condition, kept, before, after)
       case _                           => kept
     }
+    ImpliedRange.applied(left, implied(f, condition))
+  }
+
+  /** Ranges of the columns that a filter does not read: in the rows of the sample, or in the row groups that are left. */
+  private def implied(f: Filter, condition: Expression): Map[Long, ImpliedRange] = {
+    val others   = f.output.filter(a => Values.ordered(a.dataType) && !condition.references.contains(a))
+    val ofRows   = samples(f).toSeq.flatMap(s => others.flatMap(a => s.implied(a).map(a -> _)))
+    val ofGroups = f.child match {
+      case leaf: LeafNode =>
+        val columns = f.output.map(a => a.exprId.id -> a).toMap
+        val ranges  = Filters.ranges(new Conditions()(condition)).collect {
+          case (id, ends) if columns.contains(id) => columns(id) -> ends
+        }
+        leaves.implied(leaf, ranges, others.filterNot(a => ofRows.exists(_._1 == a))).toSeq
+      case _ => Nil
+    }
+    (ofRows ++ ofGroups).map { case (a, range) => a.exprId.id -> range }.toMap
   }
 
   /**

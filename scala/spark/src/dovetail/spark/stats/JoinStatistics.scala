@@ -230,8 +230,8 @@ final private class JoinedPair(
     classes
       .map(c =>
         JoinSize.semiShare(
-          c.memberOf(side).get.column.domain,
-          c.memberOf(other).get.column
+          c.memberOf(side).get.column  -> profiles(side),
+          c.memberOf(other).get.column -> profiles(other)
         )
       )
       .reduceOption(_ min _)

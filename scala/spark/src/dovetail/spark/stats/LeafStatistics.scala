@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.stats
 
 import scala.util.control.NonFatal
 
-import dovetail.kernel.profile.{Assumptions, Bucket, ColumnProfile, Estimate, Histogram, RelationProfile, Source, Width}
+import dovetail.kernel.profile._
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, CTERelationRef, LeafNode, LogicalPlan, Statistics}
@@ -102,6 +102,13 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
         .flatMap(files.count(r, _))
     case _ => None
   }
+
+  /** Ranges of columns in the row groups that predicates leave, if footers were read ([[FooterStatistics.implied]]). */
+  def implied(
+      leaf: LeafNode,
+      ranges: Seq[(Attribute, (Double, Double))],
+      columns: Seq[Attribute]
+  ): Map[Attribute, ImpliedRange] = footers.implied(leaf, ranges, columns)
 
   /** Share of a leaf's rows in row groups that may have values of a column between two numbers, if it is known. */
   def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] =

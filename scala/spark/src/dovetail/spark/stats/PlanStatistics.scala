@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, 
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.predicates.{Conditions, ConstantColumn, Widths}
+import org.apache.spark.sql.dovetail.predicates.{Conditions, ConstantColumn, DistinctValues, Widths}
 import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.dovetail.sample.PlanSamples
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
@@ -173,8 +173,12 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       case None =>
         ConstantColumn(e, width).getOrElse {
           val ndv = GroupedRows.knownDistinct(e, child)
-          // a function of a unique text may have few values: its arguments only bound their number
-          ColumnProfile(ndv = ndv, domain = ndv, width = width, uncounted = true)
+          ColumnProfile(
+            ndv = ndv,
+            domain = ndv,
+            width = width,
+            uncounted = !DistinctValues.isCounted(e, child.column)
+          )
         }
     }
   }

@@ -129,7 +129,7 @@ final case class GroupStatistics(columns: Vector[String], ndv: Double)
  * @param schema   schema of the sampled columns: only flat types, and only columns whose values may be kept
  * @param of       number of rows of the table
  * @param clusters empty for a uniform random sample; otherwise the sample consists of runs of rows that are adjacent in
- *                 the files, and these are the positions at which the runs begin
+ *                 the files, and these are the positions at which the runs begin; it may be a single one
  * @param counts   exact counts of the columns of which all rows of the table were read, by name
  * @param read     rows that were read for each row of the sample
  */
@@ -146,6 +146,12 @@ final case class TableSample(
   val id: Long = TableSample.ids.getAndIncrement()
 
   lazy val all: RowNumbers = RowNumbers.all(rows.length)
+
+  /**
+   * Positions at which the parts of the sample begin whose difference tells how much rows vary along the files: its
+   * runs of rows, or the two halves of a single one. Empty for a random sample.
+   */
+  def parts: Vector[Int] = if (clusters.size == 1) Vector(0, rows.length / 2) else clusters
 
   private val joint = new ConcurrentHashMap[Vector[Int], java.lang.Double]
 
@@ -164,12 +170,18 @@ final case class TableSample(
       spreads.computeIfAbsent(
         column,
         _ => {
-          val step  = math.max(1, rows.length / ValueQuantiles.MostValues)
-          val found = (0 until rows.length by step).iterator.map(rows(_)).filterNot(_.isNullAt(column))
-            .flatMap(r => Values.number(r.get(column, dataType))).filterNot(_.isInfinite).toArray
+          val found = numbers(column, all, ValueQuantiles.MostValues)
           ValueQuantiles.ofSample(found, if (clusters.isEmpty) None else Some(clusters.size), min, max)
         }
       )
+  }
+
+  /** Places on the number line of a column's values in some rows: in about `most` of them, evenly, if there are more. */
+  def numbers(column: Int, of: RowNumbers, most: Int): Array[Double] = {
+    val (found, dataType) = (of.toArray, schema(column).dataType)
+    val step              = (found.length + most - 1) / most
+    found.indices.by(math.max(1, step)).iterator.map(i => rows(found(i))).filterNot(_.isNullAt(column))
+      .flatMap(r => Values.number(r.get(column, dataType))).filterNot(v => v.isInfinite || v.isNaN).toArray
   }
 
   /**
@@ -190,8 +202,8 @@ final case class TableSample(
           }
           val all                       = rows.iterator.map(key).toArray
           def found(from: Int, to: Int) = all.slice(from, to).filter(_ != RelationSample.NullKey)
-          if (clusters.size > 1) {
-            val places = clusters.zip(clusters.drop(1) :+ rows.length).map { case (from, to) => found(from, to) }
+          if (parts.nonEmpty) {
+            val places = parts.zip(parts.drop(1) :+ rows.length).map { case (from, to) => found(from, to) }
             DistinctInPlaces(places, this.of.toDouble / rows.length, read)
           } else {
             val some = found(0, rows.length)
@@ -211,13 +223,4 @@ object TableSample {
   val Characters = 1000
 
   private val ids = new AtomicLong
-
-  /**
-   * The clusters of a sample that was read in places. A single place counts as two halves, so that their difference
-   * tells how much the rows vary along the file.
-   *
-   * @param starts positions at which the rows of each place begin
-   * @param rows   number of rows of the sample
-   */
-  def places(starts: Vector[Int], rows: Int): Vector[Int] = if (starts.size > 1) starts else Vector(0, rows / 2)
 }

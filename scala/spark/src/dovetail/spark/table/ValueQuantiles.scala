@@ -14,7 +14,8 @@ object ValueQuantiles {
 
   /**
    * @param values values of a sample of rows
-   * @param places number of places of the table at which the rows were read; None if they are a random sample
+   * @param places number of places of the table at which the rows were read, each at the beginning of a part of the
+   *               table; None if they are a random sample
    * @return None if there are too few values or places
    */
   def ofSample(
@@ -27,12 +28,15 @@ object ValueQuantiles {
     if (parts < LeastPlaces) None
     else {
       java.util.Arrays.sort(values)
-      Some(Histogram.ofQuantiles(values, parts, min, max))
+      Some(Histogram.ofQuantiles(values, parts, min, max, if (places.isEmpty) 0.5 else BeforePlace))
     }
   }
 
   /** Most quantiles: of what lies between two of them, an estimate is off by 1/128 of the values on average. */
   private val Most = 64
+
+  /** Share of a part before the rows that were read of it: more than a few values far below all others have. */
+  private val BeforePlace = 0.05
 
   /** Fewer places may all lie in one part of the range. */
   private val LeastPlaces = 4

@@ -1,0 +1,103 @@
+package dovetail.kernel.profile
+
+/**
+ * Range of a column's values in the rows that predicates on other columns leave. Rows that are written together have
+ * neighboring keys and dates: the orders of one month have numbers that lie side by side. The predicate on the date is
+ * then a predicate on the number, too. Without it, two tables cut to the same month and joined by the number of the
+ * order seem to lose most rows of both.
+ *
+ * The range comes from rows that were read ([[ImpliedRange.ofRows]]), or from the row groups that the predicates leave.
+ *
+ * @param low   smallest value
+ * @param high  largest value
+ * @param share share of all values of the column that lie between them, above 0
+ */
+final case class ImpliedRange(low: Double, high: Double, share: Double) {
+
+  /**
+   * The column in this range. It keeps its number of rows, because the predicates on the other columns have been
+   * counted. A column that is not known to be as the statistics say stays as it is.
+   *
+   * @param tableRows rows of the relation before its predicates
+   */
+  def narrow(c: ColumnProfile, tableRows: Double): ColumnProfile = {
+    val (lo, hi) = (c.min.fold(low)(math.max(_, low)), c.max.fold(high)(math.min(_, high)))
+    if (c.unseen > 0.0 || lo > hi) c
+    else {
+      val domain            = c.domain.map(d => math.max(1.0, d * share))
+      def inside(v: Double) = v >= lo && v <= hi
+      c.copy(
+        ndv = (c.ndv ++ domain).reduceOption(_ min _).filter(_ => c.ndv.isDefined),
+        domain = domain,
+        min = Some(lo),
+        max = Some(hi),
+        histogram = c.histogram.flatMap(_.restrictedTo(lo, hi)),
+        frequent = c.frequent.filter(_.values.forall(_.number.isDefined)).flatMap(
+          _.restricted(_.number.exists(inside), share)
+        ),
+        rangeRows = Some(share * c.rangeRows.getOrElse(tableRows))
+      )
+    }
+  }
+}
+
+object ImpliedRange {
+
+  /** The relation after predicates on other columns left only these ranges. Its number of rows stays. */
+  def applied(relation: RelationProfile, ranges: Map[Long, ImpliedRange]): RelationProfile =
+    relation.copy(columns = relation.columns.map { case (id, c) =>
+      id -> ranges.get(id).fold(c)(_.narrow(c, relation.baseRows))
+    })
+
+  /**
+   * The range of a column in the rows of a sample that predicates keep. Rows that were not drawn may lie outside by
+   * about the distance of two rows. A range that is not much narrower than that of all rows is none: rows that were
+   * kept by chance leave a little at the ends, too.
+   *
+   * @param all      values of rows of the table, in any order
+   * @param kept     values of the rows that the predicates keep, in any order
+   * @param complete whether these are all rows of the table
+   */
+  def ofRows(all: Array[Double], kept: Array[Double], complete: Boolean): Option[ImpliedRange] =
+    if (kept.isEmpty || (!complete && kept.length < LeastRows)) None
+    else {
+      val (first, last) = (kept.min, kept.max)
+      val gap           = if (complete) 0.0 else (last - first) / (kept.length - 1)
+      val (low, high)   = (first - gap, last + gap)
+      narrow(ImpliedRange(low, high, all.count(v => v >= low && v <= high).toDouble / all.length))
+    }
+
+  /**
+   * The range of a column in the row groups that predicates on other columns leave.
+   *
+   * @param all  smallest and largest value of each row group, and its number of values
+   * @param left row groups that may have rows for which the predicates are true
+   */
+  def ofGroups(all: Vector[Group], left: Int => Boolean): Option[ImpliedRange] = {
+    val kept = all.indices.filter(left)
+    if (kept.isEmpty) None
+    else {
+      val (low, high) = (kept.iterator.map(all(_).low).min, kept.iterator.map(all(_).high).max)
+      val inside      = all.iterator.map(g => g.values * g.partIn(low, high)).sum
+      narrow(ImpliedRange(low, high, inside / all.iterator.map(_.values).sum))
+    }
+  }
+
+  /** A row group with the ends of a column and its number of values, above 0. */
+  final case class Group(low: Double, high: Double, values: Double) {
+
+    /** Share of the values in a range, if they are spread evenly. */
+    private[ImpliedRange] def partIn(from: Double, to: Double): Double = {
+      val (l, h) = (math.max(low, from), math.min(high, to))
+      if (l > h) 0.0 else if (low == high) 1.0 else Interval.part(l, h, low, high)
+    }
+  }
+
+  private def narrow(r: ImpliedRange): Option[ImpliedRange] = Some(r).filter(r => r.share > 0.0 && r.share <= MostShare)
+
+  /** Fewer rows that are kept by chance may all lie in one half of the range. */
+  private val LeastRows = 10
+
+  /** Share of the values up to which a range counts: ten rows kept by chance lie within it once in a hundred times. */
+  private val MostShare = 0.5
+}
