@@ -63,8 +63,9 @@ class EqualityShareSuite extends AnyFunSuite with ScalaCheckPropertyChecks with 
       (1000.0, 1.0, 1000.0, 1.0)
     )
     forAll(cases) { (tableRows, part, rows, expected) =>
-      assert(ofRows(tableRows, part, rows, narrowed = false) === expected)
-      assert(ofRows(tableRows, part, rows, narrowed = true) === part)
+      assert(ofRows(tableRows, part, rows, None, narrowed = false) === expected)
+      assert(ofRows(tableRows, part, rows, None, narrowed = true) === part)
+      assert(ofRows(1e9, part, rows, Some(tableRows), narrowed = true) === expected)
     }
   }
 

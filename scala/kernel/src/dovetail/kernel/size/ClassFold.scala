@@ -21,6 +21,7 @@ final private[size] class ClassFold(capacity: Int) {
   private[this] var added        = 0.0
   private[this] var several      = false
   private[this] var cut          = false
+  private[this] var ofFirst      = Option.empty[Double]
   private[this] var spread       = Option.empty[CumulativeShare]
 
   /** Whether the class has a member in this round. */
@@ -51,6 +52,9 @@ final private[size] class ClassFold(capacity: Int) {
   /** Whether a member does not look unique. */
   def repeats: Boolean = several
 
+  /** Rows of the first member's table in its range, if predicates have narrowed it. */
+  def rangeRows: Option[Double] = ofFirst
+
   /** Whether predicates have narrowed the range of a member. */
   def narrowed: Boolean = cut
 
@@ -73,6 +77,7 @@ final private[size] class ClassFold(capacity: Int) {
     added = 0.0
     several = false
     cut = false
+    ofFirst = key.rangeRows
     spread = None
     members = 0
     add(relation, key)

@@ -46,7 +46,7 @@ object CommonKeys {
 
     /** Share of the rows in a part of the values, which the range of another key makes. */
     private[CommonKeys] def rowsIn(part: Double, other: Side): Double =
-      EqualityShare.ofRows(tableRows, part, rows, other.column.rangeRows.isDefined)
+      EqualityShare.ofRows(tableRows, part, rows, column.rangeRows, other.column.rangeRows.isDefined)
   }
 
   def apply(mine: Side, other: Side): CommonKeys =

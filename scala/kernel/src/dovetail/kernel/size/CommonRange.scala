@@ -42,8 +42,8 @@ private[size] object CommonRange {
       CommonRange(
         domain = math.max(1.0, key.domain * math.min(part, alongOthers)),
         domainBefore = math.max(1.0, before.domain * partBefore),
-        pairs = EqualityShare.ofRows(input.tableRows, part, input.rows, before.narrowed) *
-          EqualityShare.ofRows(first.tableRows, partBefore, first.rows, key.rangeRows.isDefined),
+        pairs = EqualityShare.ofRows(input.tableRows, part, input.rows, key.rangeRows, before.narrowed) *
+          EqualityShare.ofRows(first.tableRows, partBefore, first.rows, before.rangeRows, key.rangeRows.isDefined),
         alongOthers
       )
     }

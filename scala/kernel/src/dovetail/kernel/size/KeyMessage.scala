@@ -58,8 +58,9 @@ private[size] object KeyMessage {
    * The message of a table of which only some rows were drawn. A drawn row counts with its own combinations, 0 if
    * predicates drop it. So a key of a dimension that was drawn is known, whether predicates keep it or not. A row that
    * was not drawn ([[UndrawnRows]]) counts with a mean: that of the drawn rows of its key, and, like [[PriorRows]] more
-   * of them, that of the keys near it or of the keys that the parent asks for. The latter is not the mean of all keys:
-   * the customers who buy most are not average customers.
+   * of them, that of the keys that the parent asks for. This is not the mean of all keys: the customers who buy most
+   * are not average customers. If neighbors are alike, it is the mean of the keys near it, times what the keys that the
+   * parent asks for have more than the keys near them.
    *
    * @param own     mean combinations of the drawn rows of each group
    * @param fixed   combinations of each group that do not depend on the mean of other keys
@@ -96,7 +97,7 @@ private[size] object KeyMessage {
 
     override def multiply(weights: Array[Double], partners: Partners): Unit = {
       val groups = partners.groups
-      val asked  = if (near.length > 0) 0.0 else askedFor(weights, partners)
+      val asked  = askedFor(weights, partners)
       var i      = 0
       while (i < weights.length) {
         val group = groups(i)
@@ -111,12 +112,16 @@ private[size] object KeyMessage {
     }
 
     private def around(group: Int, asked: Double): Double =
-      if (near.length == 0) asked else near(math.min(group, near.length - 1))
+      if (near.length == 0) asked else asked * near(math.min(group, near.length - 1))
 
-    /** Mean combinations of a row of the keys that rows of these weights ask for. */
+    /**
+     * Mean combinations of a row of the keys that rows of these weights ask for; as a multiple of those of the keys near
+     * them, if these are known.
+     */
     private def askedFor(weights: Array[Double], partners: Partners): Double = {
       val groups                      = partners.groups
       var (sum, squares, found, some) = (0.0, 0.0, 0.0, 0.0)
+      var around                      = 0.0
       var i                           = 0
       while (i < weights.length) {
         val group = groups(i)
@@ -124,13 +129,15 @@ private[size] object KeyMessage {
           val w = weights(i)
           sum += w
           squares += w * w
+          if (near.length > 0) around += w * near(math.min(group, near.length - 1))
           if (own(group) > 0.0) { found += w * own(group); some += w }
         }
         i += 1
       }
-      if (squares > 0.0 && !squares.isInfinite && !found.isInfinite)
-        mixed(found / sum, math.min(sum / squares * sum, partners.keys), mean, math.max(filled, some / sum))
-      else mean
+      val (all, usual) = if (near.length > 0) (around, 1.0) else (sum, mean)
+      if (squares > 0.0 && all > 0.0 && !squares.isInfinite && !found.isInfinite && !all.isInfinite)
+        mixed(found / all, math.min(sum / squares * sum, partners.keys), usual, math.max(filled, some / sum))
+      else usual
     }
   }
 

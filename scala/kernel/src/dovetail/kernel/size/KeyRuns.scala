@@ -50,7 +50,8 @@ final private[size] class KeyRuns private (val runOf: Array[Int], val count: Int
     }
     val chance = within / (rows - count)
     val spread = (between - (count - 1) * chance) / (rows - sizes / rows)
-    if (!(spread > 0.0)) None
+    // the sum of squares of so many means differs by chance, too: twice its standard deviation
+    if (!(between > (count - 1 + KeyRuns.ByChance * math.sqrt(2.0 * (count - 1))) * chance) || !(spread > 0.0)) None
     else {
       val prior = chance / spread
       Some(Array.tabulate(count)(run => (sums(run) + prior * mean) / (n(run) + prior)))
@@ -59,6 +60,9 @@ final private[size] class KeyRuns private (val runOf: Array[Int], val count: Int
 }
 
 private[size] object KeyRuns {
+
+  /** Standard deviations that runs differ from each other at least. */
+  private val ByChance = 2.0
 
   /** Minimum rows of a run: few enough to follow the line, and enough to tell a mean from chance. */
   val LeastRows = 32

@@ -149,20 +149,31 @@ final private[size] class MessagePassing(
   /** Rows of the table that the kept rows of a sample stand for. */
   def sampledRows(relation: Int): Double = samples(relation).rows / fractionOf(relation)
 
-  private def countedTogether(node: Node): Option[Double] =
-    if (node.classes.forall(graph.classes.indices.contains)) graph.groupNdv(node.relation, node.classes) else None
-
   /**
    * Number of keys that other relations may ask for within the range of the kept keys; at least as many as were drawn,
    * and at least 1.
    */
   private def domainWithin(node: Node, keys: KeyGroups): Double = {
-    val table  = math.max(graph.relations(node.relation).profile.baseRows, 1.0)
-    val domain =
-      if (node.classes.size == 1) domainOf(node.classes.head)
-      else countedTogether(node).getOrElse(math.min(Assumptions.jointNdv(node.classes.map(domainOf(_))), table))
+    val domain = if (node.classes.size == 1) domainOf(node.classes.head) else jointDomain(node)
     val within = keys.line.fold(domain) { case (low, high) => math.min(domain, high.toDouble - low.toDouble + 1.0) }
     math.max(within, math.max(keys.drawn.filled.toDouble, 1.0))
+  }
+
+  /**
+   * Combinations of several keys that relations may ask for: those of the relation that has most of them. Nearly all
+   * deliveries of a match ask for a wicket that does not exist.
+   */
+  private def jointDomain(node: Node): Double = {
+    val single               = Assumptions.jointNdv(node.classes.map(domainOf(_)))
+    val ofClasses            = node.classes.forall(graph.classes.indices.contains)
+    def combinations(r: Int) = (if (ofClasses) graph.groupNdv(r, node.classes) else None)
+      .getOrElse(math.min(single, math.max(graph.relations(r).profile.baseRows, 1.0)))
+    val others =
+      if (ofClasses) graph.classes(node.classes.head).relations.filter(r =>
+        node.classes.forall(c => graph.classes(c).relations.contains(r))
+      )
+      else Vector.empty
+    (node.relation +: others).map(combinations).max
   }
 }
 

@@ -98,7 +98,7 @@ final class SampleJoins(graph: JoinGraph) {
 
   /** The count of a piece of which few rows have told anything, mixed with an estimate by formulas. */
   private def mixedByEvidence(piece: RelSet, formula: RelSet => Double): Double = {
-    val root            = SampleTree.rootOf(piece.toVector, samples)
+    val root            = sampled.rootOf(piece)
     val (n, drawn)      = (math.max(rows(root), 1.0), samples(root).rows.toDouble)
     val (told, byParts) = (evidenceOf(piece), composed(piece, root, formula) / n)
     n * Sampling.partnersOfRandom(rowsOf(piece) / n, told, drawn, byParts)
@@ -154,7 +154,7 @@ final class SampleJoins(graph: JoinGraph) {
    * 1965). In a large set, the relations next to the root decide.
    */
   private def evidenceOf(set: RelSet): Double = {
-    val close = near(set, SampleTree.rootOf(set.toVector, samples))
+    val close = near(set, sampled.rootOf(set))
     evidences.getOrElseUpdate(close.bits, certainty.getOrCount(close.bits)(evidence(weightsOf(arranged(close)))))
   }
 
@@ -272,31 +272,45 @@ final class SampleJoins(graph: JoinGraph) {
   }
 
   /**
-   * Rows of a set that is too large to be counted as a whole: the rows of the set without its last relation, times the
-   * last relation's partners per combination of the relations nearest to it. These are the relations that share a class
-   * with it, and those that join with these. The more of them are counted together, the less must be assumed to be
-   * independent.
+   * Rows of a set that is too large to be counted as a whole: the rows of the set without one relation, times that
+   * relation's partners per combination of the relations nearest to it. These are relations of each class that joins
+   * it, and those that join with these. The more of them are counted together, the less must be assumed to be
+   * independent. Classes for which there is no room count by one relation each.
    */
   private def composed(set: RelSet): Double = {
-    val last = set.max
-    val rest = set - RelSet.single(last)
-    var near = limited(joined(last) & rest)
-    var more = true
-    while (more && near.size < largest - 1) {
-      val wider = limited(near | (near.toVector.map(joined(_)).foldLeft(RelSet.empty)(_ | _) & rest))
-      more = wider.bits != near.bits
-      near = wider
+    val last         = sampled.removable(set)
+    val alone        = RelSet.single(last)
+    val rest         = set - alone
+    val (by, others) = oneOfEachClass(last, rest).splitAt(largest - 1)
+    var near         = RelSet(by: _*)
+    var found        = joined(last) & rest
+    while (near.size < largest - 1 && !found.isSubsetOf(near)) {
+      near = near | RelSet((found - near).toVector.take(largest - 1 - near.size): _*)
+      found = near.toVector.map(joined(_)).foldLeft(RelSet.empty)(_ | _) & rest
     }
+    def partners(of: RelSet) = { val base = rowsOf(of); if (base <= 0.0) 0.0 else rowsOf(of | alone) / base }
     if (near.isEmpty) rowsOf(rest) * rows(last)
-    else {
-      val base = rowsOf(near)
-      if (base <= 0.0) 0.0 else rowsOf(rest) * rowsOf(near | RelSet.single(last)) / base
+    else
+      rowsOf(rest) * partners(near) *
+        others.map(r => partners(RelSet.single(r)) / math.max(rows(last), 1.0)).product
+  }
+
+  /** For each class that a relation shares with others, one of them that shares it, as few of them as possible. */
+  private def oneOfEachClass(relation: Int, others: RelSet): Vector[Int] = {
+    val partners = (joined(relation) & others).toVector
+    var open     = classesOf(relation).filter(c => partners.exists(classesOf(_).contains(c)))
+    val chosen   = Vector.newBuilder[Int]
+    while (open.nonEmpty) {
+      val next = partners.maxBy(r => (open.count(classesOf(r).contains), -r))
+      chosen += next
+      open = open.filterNot(classesOf(next).contains)
     }
+    chosen.result()
   }
 
   private def limited(set: RelSet): RelSet = RelSet(set.toVector.take(largest - 1): _*)
 
-  private def arranged(set: RelSet): SampleTree = SampleTree(set.toVector, samples, classesOf)
+  private def arranged(set: RelSet): SampleTree = SampleTree(set.toVector, sampled.rootOf(set), classesOf)
 
   /** Combinations of each kept row of each root of a tree. */
   private def weightsOf(tree: SampleTree): Vector[Array[Double]] = tree.roots.map(r => weighted(tree.rooted(r)))

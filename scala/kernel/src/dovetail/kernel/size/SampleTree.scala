@@ -3,7 +3,6 @@ package dovetail.kernel.size
 import scala.collection.mutable
 
 import dovetail.kernel.graph.EquivalenceClass
-import dovetail.kernel.profile.RelationSample
 
 /**
  * A join tree of a set of relations with samples, along which [[SampleJoins]] counts: the tree whose edges share the
@@ -45,17 +44,13 @@ private[size] object SampleTree {
   /** A relation, its parent in the join tree, and the classes that join the two. */
   final private case class Edge(relation: Int, parent: Int, classes: Vector[Int])
 
-  /** The first root of a tree: the relation whose rows lay together, otherwise that with the largest sample. */
-  def rootOf(relations: Vector[Int], samples: Array[RelationSample]): Int =
-    relations.maxBy(r => (samples(r).clustered, samples(r).rows, -r))
-
   /**
-   * The tree of these relations, from the first root on.
+   * The tree of these relations.
    *
+   * @param root      the first root
    * @param classesOf classes of each relation
    */
-  def apply(relations: Vector[Int], samples: Array[RelationSample], classesOf: Array[Vector[Int]]): SampleTree = {
-    val root = rootOf(relations, samples)
+  def apply(relations: Vector[Int], root: Int, classesOf: Array[Vector[Int]]): SampleTree = {
     val tree = mutable.ArrayBuffer(Edge(root, NoParent, Vector.empty))
     val left = relations.filter(_ != root).sorted.toBuffer
     while (left.nonEmpty) {

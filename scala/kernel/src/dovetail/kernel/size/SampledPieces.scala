@@ -1,6 +1,6 @@
 package dovetail.kernel.size
 
-import dovetail.kernel.graph.{JoinGraph, RelSet}
+import dovetail.kernel.graph.{ForeignKeys, JoinGraph, RelSet}
 import dovetail.kernel.profile.RelationSample
 
 /**
@@ -31,6 +31,36 @@ final private[size] class SampledPieces(
   /** Relations whose rows were read in a few places, the largest first. */
   val clustered: Vector[Int] =
     covered.toVector.filter(samples(_).clustered).sortBy(r => (-graph.relations(r).profile.baseRows, r))
+
+  // per relation, the covered relations that share a class with it in which it does not look like a key
+  private val joinedBeyondKeys: Array[RelSet] = joined.zipWithIndex.map { case (others, r) =>
+    val repeated = if (others.isEmpty) Vector.empty else classesOf(r).filterNot(isKey(r, _))
+    RelSet(others.toVector.filter(o => classesOf(o).exists(repeated.contains)): _*)
+  }
+
+  private def isKey(relation: Int, of: Int): Boolean = {
+    val rows   = graph.relations(relation).profile.baseRows
+    val column = graph.classes(of).memberOf(relation).get.column
+    column.isLikeKey(rows) && ForeignKeys.isCounted(column, rows)
+  }
+
+  /**
+   * The relation at which a count of these relations begins: that whose rows lay together, otherwise that with the
+   * largest sample. Relations that the others only look up by a key come last: of the rows that have a key, few have
+   * one that was drawn, but each has a partner.
+   */
+  def rootOf(set: RelSet): Int = set.toVector.maxBy(r =>
+    (samples(r).clustered, !(joinedBeyondKeys(r) & set).isEmpty, samples(r).rows, -r)
+  )
+
+  /** The last relation without which a set stays connected; the last one if the set is not connected. */
+  def removable(set: RelSet): Int = {
+    def without(r: Int) = set - RelSet.single(r)
+    set.toVector.reverseIterator.find { r =>
+      val rest = without(r)
+      rest.nonEmpty && connected(rest, rest.min).bits == rest.bits
+    }.getOrElse(set.max)
+  }
 
   /**
    * Smaller pieces that a piece with this relation is composed of: the relation with each part of the others

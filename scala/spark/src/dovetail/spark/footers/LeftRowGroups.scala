@@ -25,17 +25,24 @@ private[footers] object LeftRowGroups {
     }
   }
 
+  private def width(c: ColumnFooter): Double = c.parts.iterator.map(_.high).max - c.parts.iterator.map(_.low).min
+
   /** The row groups of a file, or the file as a whole, and whether the conditions may be true there. */
   private def partsOf(c: ColumnFooter, conditions: Seq[Condition]): Option[Vector[(ImpliedRange.Group, Boolean)]] = {
     // the lists of two columns belong to the same row groups if both columns have values in all of them
     def alike(other: ColumnFooter) = other.groups == c.groups && other.parts.size == c.parts.size
     if (c.values == 0L) Some(Vector.empty)
-    else if (c.parts.nonEmpty && c.parts.size == c.groups && conditions.forall(x => alike(x._1)))
+    else if (c.parts.nonEmpty && conditions.forall(x => alike(x._1))) {
+      // each of the row groups that are listed stands for those up to the next one
+      val gap = if (c.parts.size == c.groups) 0.0 else width(c) / c.parts.size
       Some(c.parts.zipWithIndex.map { case (n, i) =>
-        val left = conditions.forall { case (x, (low, high)) => x.parts(i).low <= high && x.parts(i).high >= low }
-        ImpliedRange.Group(n.low, n.high, c.values.toDouble / c.parts.size) -> left
+        val left = conditions.forall { case (x, (low, high)) =>
+          val beside = if (gap == 0.0) 0.0 else width(x) / x.parts.size
+          x.parts(i).low - beside <= high && x.parts(i).high + beside >= low
+        }
+        ImpliedRange.Group(n.low - gap, n.high + gap, c.values.toDouble / c.parts.size) -> left
       })
-    else c.ends.collect { case n: Numbers =>
+    } else c.ends.collect { case n: Numbers =>
       val left = conditions.forall { case (x, (low, high)) =>
         x.values > 0L && x.between(low, high).forall(_ > 0.0)
       }

@@ -57,7 +57,9 @@ final private[stats] class FilterStatistics(
 
   /** Ranges of the columns that a filter does not read: in the rows of the sample, or in the row groups that are left. */
   private def implied(f: Filter, condition: Expression): Map[Long, ImpliedRange] = {
-    val others   = f.output.filter(a => Values.ordered(a.dataType) && !condition.references.contains(a))
+    // Spark adds a check for NULL on each join key
+    val read     = AttributeSet(Conjuncts(condition).filterNot(_.isInstanceOf[IsNotNull]).flatMap(_.references))
+    val others   = f.output.filter(a => Values.ordered(a.dataType) && !read.contains(a))
     val ofRows   = samples(f).toSeq.flatMap(s => others.flatMap(a => s.implied(a).map(a -> _)))
     val ofGroups = f.child match {
       case leaf: LeafNode =>
