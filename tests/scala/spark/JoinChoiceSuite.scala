@@ -549,14 +549,18 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("decisions are equal only if they decide the same: Spark merges subqueries whose joins have equal hints") {
-    def join(columns: String) = dovetail(on = false)(
-      optimized(s"SELECT big.i, $columns FROM big JOIN (SELECT * FROM medium WHERE w > 3) m ON big.k = m.k")
+    def join(columns: String, where: String = "w > 3") = dovetail(on = false)(
+      optimized(s"SELECT big.i, $columns FROM big JOIN (SELECT * FROM medium WHERE $where) m ON big.k = m.k")
     ).collectFirst { case j: Join => j }.get
     val (narrow, again, wide) = (join("m.w"), join("m.w"), join("m.w, m.t"))
+    def listed(values: Int)   = join("m.w", s"w IN (${(0 until values).mkString(",")})")
     val decided               = JoinDecision.hint(narrow, Some(BuildRight))
     assert(decided == JoinDecision.hint(again, Some(BuildRight)), "other ids of the same columns")
     assert(decided.hashCode == JoinDecision.hint(again, Some(BuildRight)).hashCode)
     assert(decided != JoinDecision.hint(wide, Some(BuildRight)), "more columns")
+    val many = JoinDecision.hint(listed(20000), Some(BuildRight))
+    assert(many == JoinDecision.hint(listed(20000), Some(BuildRight)), "a list of constants")
+    assert(many != JoinDecision.hint(listed(20001), Some(BuildRight)), "another constant")
     assert(decided != JoinDecision.hint(narrow, Some(BuildLeft)))
     assert(decided != JoinDecision.hint(narrow, Some(BuildRight), Vector(BuildLeft)))
     assert(decided != JoinGroup.Mark && JoinGroup.Mark != decided, "nor is it a mark without a decision")

@@ -1,9 +1,12 @@
 package org.apache.spark.sql.dovetail
 
 import java.util.concurrent.CountDownLatch
-import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
+import java.util.concurrent.atomic.{AtomicInteger, AtomicLong, AtomicReference}
+
+import scala.util.Try
 
 import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -114,20 +117,53 @@ class ListedFilesSuite extends DovetailSuite {
   }
 
   /** An index without versions whose listings wait until they are released, and are counted. */
-  final private class SlowIndex(at: Path) extends FileIndex {
+  private class SlowIndex(at: Path) extends VersionedIndex(at, 1L, "t", () => Nil) {
     val listings = new AtomicLong
     val release  = new CountDownLatch(1)
 
-    override def rootPaths: Seq[Path]                                                                   = Seq(at)
+    /** An index that lists the latest version. */
+    def snapshotAtAnalysis: AnyRef = this
+
     override def listFiles(partitions: Seq[Expression], data: Seq[Expression]): Seq[PartitionDirectory] = {
       listings.incrementAndGet()
       release.await()
       Nil
     }
-    override def inputFiles: Array[String]   = Array.empty
-    override def refresh(): Unit             = ()
-    override def sizeInBytes: Long           = 1L
-    override def partitionSchema: StructType = new StructType
+  }
+
+  test("an index of another library is not asked: it may not bear a second thread") {
+    val asked = new AtomicLong
+    val other = new FileIndex {
+      override def rootPaths: Seq[Path]                                                                   = Seq(place())
+      override def listFiles(partitions: Seq[Expression], data: Seq[Expression]): Seq[PartitionDirectory] = {
+        asked.incrementAndGet(); Nil
+      }
+      override def inputFiles: Array[String]   = Array.empty
+      override def refresh(): Unit             = ()
+      override def sizeInBytes: Long           = 1L
+      override def partitionSchema: StructType = new StructType
+    }
+    assert(ListedFiles(other).isEmpty && inTime(PatientMs)(ListedFiles(other)).isEmpty && asked.get == 0L)
+  }
+
+  test("a listing that is cancelled with the query that began it does not fail another one that waits for it") {
+    val index = new SlowIndex(place()) {
+      override def listFiles(partitions: Seq[Expression], data: Seq[Expression]): Seq[PartitionDirectory] = {
+        val first = listings.get == 0L
+        super.listFiles(partitions, data)
+        if (first) throw new SparkException("Job 7 cancelled part of cancelled job group g") else Nil
+      }
+    }
+    inTime(ShortMs)(assert(ListedFiles(index).isEmpty))
+    while (index.listings.get < 1L) Thread.onSpinWait()
+    val found  = new AtomicReference[Try[Option[Seq[PartitionDirectory]]]]
+    val waiter = new Thread(() => found.set(Try(inTime(PatientMs)(ListedFiles(index)))))
+    waiter.start()
+    // it waits for the listing that is under way; if it comes later, its own listing is not cancelled
+    while (waiter.getState == Thread.State.RUNNABLE || waiter.getState == Thread.State.NEW) Thread.onSpinWait()
+    index.release.countDown()
+    waiter.join()
+    assert(found.get.get.forall(_.isEmpty))
   }
 
   test("a table without versions is listed once at a time, however many leaves and threads ask for its files") {

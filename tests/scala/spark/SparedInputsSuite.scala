@@ -152,12 +152,16 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
       // the exchange of the grouping is that of the join, and `near` turns out small
       val late = s"SELECT f.r, c.name FROM $grouped f JOIN (SELECT * FROM near WHERE day = 1) b ON f.k = b.k " +
         "JOIN third c ON c.k = b.k"
+      // the same below a broadcast join, which keeps the places of its rows
+      val above = "SELECT f.r, c.name FROM (SELECT k, count(*) AS m, sum(if(k % 2 = 0, 0, v)) AS s, " +
+        "100 / sum(if(k % 2 = 0, 0, v)) AS r FROM sums GROUP BY k) f JOIN (SELECT id AS m FROM range(1, 20)) d " +
+        "ON f.m = d.m JOIN (SELECT * FROM near WHERE day = 1) b ON f.k = b.k JOIN third c ON c.k = d.m"
       // an equality, but none between two sides: a nested loop
       val loop = s"SELECT f.k, f.r, c.name FROM $grouped f JOIN third c ON c.k = f.k WHERE NOT EXISTS " +
         "(SELECT 1 FROM near b WHERE day = 1 AND b.lo + f.s = b.lo)"
       val answered = scala.collection.mutable.Set.empty[String]
       everyPlan {
-        for (sql <- Seq(late, loop); threshold <- Seq("10MB", "20000"))
+        for (sql <- Seq(late, above, loop); threshold <- Seq("10MB", "20000"))
           withConf(
             "spark.sql.autoBroadcastJoinThreshold" -> threshold,
             "spark.sql.codegen.wholeStage"         -> "true",
@@ -170,7 +174,7 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
             }
           }
       }
-      assert(answered(late) && answered(loop), "plain Spark has an answer in some mode")
+      assert(answered(late) && answered(above) && answered(loop), "plain Spark has an answer in some mode")
     }
   }
 

@@ -38,8 +38,8 @@ object FailOpen {
         fallback(s"$what was interrupted")
     }
 
-  // the text of all Spark lines; Spark 3.5 has no error condition for it
-  private def isCancelled(e: SparkException): Boolean = Option(e.getMessage).exists(Cancelled.findFirstIn(_).isDefined)
+  /** Whether somebody has cancelled the job. The text is that of all Spark lines; Spark 3.5 has no condition for it. */
+  def isCancelled(e: SparkException): Boolean = Option(e.getMessage).exists(Cancelled.findFirstIn(_).isDefined)
 
   private val Cancelled = """\bJob \d+ cancelled\b""".r
 

@@ -4,14 +4,23 @@ import java.lang.ref.WeakReference
 import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.{ConcurrentHashMap, ExecutionException, FutureTask, TimeoutException, TimeUnit}
 
+import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionSet}
-import org.apache.spark.sql.dovetail.base.BoundedCache
-import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory, PartitioningAwareFileIndex}
+import org.apache.spark.sql.dovetail.base.{BoundedCache, FailOpen}
+import org.apache.spark.sql.execution.datasources.{
+  CatalogFileIndex,
+  FileIndex,
+  PartitionDirectory,
+  PartitioningAwareFileIndex
+}
 
 /**
  * The files of an index, from memory if Spark has listed them. Any other index is asked in a separate thread
  * ([[Aside]]), because the time of a listing depends on a catalog and a file system. It can also take a Spark job: one
  * that lists the directories of all partitions, or with Delta Lake one that replays the table's log.
+ *
+ * Only indexes of Spark and of Delta Lake are asked. Another one may not bear two threads at a time, or keep in memory
+ * all that it lists.
  *
  * An index is listed by one caller at a time. The others wait for the same listing, because a job that nobody waits for
  * runs on, and the query's own jobs queue behind it. A version of a table is listed once. A listing of a version that
@@ -23,9 +32,10 @@ object ListedFiles {
   /** All files of the index; None if the listing takes too long. It then continues in its own thread. */
   def apply(index: FileIndex): Option[Seq[PartitionDirectory]] = apply(index, Nil)
 
-  /** The files of the partitions that pass the filters. */
+  /** The files of the partitions that pass the filters; None if the index must not be asked, or takes too long. */
   def apply(index: FileIndex, partitionFilters: Seq[Expression]): Option[Seq[PartitionDirectory]] = index match {
     case _: PartitioningAwareFileIndex => Some(SharedFileIndex.source(index).listFiles(partitionFilters, Nil))
+    case _ if !isKnown(index)          => None
     case _                             =>
       val listing = Listing(index, partitionFilters)
       listing.kept.orElse(
@@ -35,10 +45,18 @@ object ListedFiles {
       )
   }
 
+  private def isKnown(index: FileIndex): Boolean = index match {
+    case _: CatalogFileIndex => true
+    case other               => TableVersion.analyzed(other).isDefined || ChosenFiles.areIn(other)
+  }
+
   private def listed(listing: Listing, index: FileIndex, filters: Seq[Expression]): Option[Seq[PartitionDirectory]] = {
     val begun = new AtomicBoolean
     val fair  = Aside.allows(FairNanos)
-    val found = aside(index)(once(listing, index, filters, begun))
+    val found =
+      try aside(index)(once(listing, index, filters, begun))
+      // the listing is a job of another query, which was cancelled
+      catch { case e: SparkException if FailOpen.isCancelled(e) && !begun.get => None }
     if (listing.isWhole && begun.get) {
       if (found.nonEmpty) SlowListings.inTime(index) else if (fair) SlowListings.late(index)
     }

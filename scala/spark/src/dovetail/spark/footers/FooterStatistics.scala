@@ -7,7 +7,8 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
-import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.deadline.{ListedFiles, PlanningTime}
+import org.apache.spark.sql.execution.datasources.FileIndex
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -21,6 +22,9 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
   private val maxMillis = DovetailConf.FootersMaxMs.get(conf)
   private val reading   = new FooterReading(maxMillis)
   private val listed    = new IdentityHashMap[LeafNode, Option[TableFooters]]
+
+  // a query may read a table of a hundred thousand files a hundred times
+  private val files = new IdentityHashMap[FileIndex, Option[Vector[TableFooters.ListedFile]]]
 
   /**
    * Reads the footers of all leaves at once, in parallel and within one common time limit.
@@ -78,8 +82,9 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
   }
 
   private def list(leaf: LeafNode): Option[TableFooters] = {
-    val files =
-      try if (enabled) TableFooters.listed(name(leaf), leaf, conf.caseSensitiveAnalysis) else None
+    PlanningTime.check()
+    val found =
+      try if (enabled) TableFooters.listed(name(leaf), leaf, conf.caseSensitiveAnalysis, filesOf(_)) else None
       catch {
         case Survivable(e) =>
           FailOpen.warnOnce(
@@ -88,7 +93,10 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
           )
           None
       }
-    listed.put(leaf, files)
-    files
+    listed.put(leaf, found)
+    found
   }
+
+  private def filesOf(index: FileIndex): Option[Vector[TableFooters.ListedFile]] =
+    files.computeIfAbsent(index, ListedFiles(_).map(TableFooters.filesOf))
 }

@@ -64,8 +64,11 @@ object ParquetFooters extends FooterFormat {
       leafBytes(chunks, ParquetNesting(schema, chunks.head.getPath.toArray.toVector), rows.toDouble)
     )
     val lengths = if (bytes.forall(_.isDefined)) Some(Lengths.nested(rows.toDouble, bytes.flatten.sum)) else None
-    ColumnFooter(name, rows, None, Kind.Other, None, leaves.flatten.map(_.getTotalUncompressedSize).sum, lengths)
+    ColumnFooter(name, rows, None, Kind.Other, None, leaves.flatten.map(stored(_)).sum, lengths)
   }
+
+  /** Bytes that a reader has of a chunk. Some writers leave the size without compression at 0. */
+  private def stored(c: ColumnChunkMetaData): Long = math.max(c.getTotalUncompressedSize, c.getTotalSize)
 
   private def isRepeated(c: ColumnChunkMetaData): Boolean = c.getPrimitiveType.isRepetition(Repetition.REPEATED)
 
@@ -105,7 +108,7 @@ object ParquetFooters extends FooterFormat {
       if (counted.forall(_.isDefined)) Some(counted.flatten.sum) else None,
       ParquetValues.kind(chunks.head.getPrimitiveType),
       Ends.hull(filled.map(ends)),
-      chunks.map(_.getTotalUncompressedSize).sum,
+      chunks.map(stored(_)).sum,
       lengths,
       atMost(chunks),
       looked.flatMap(c => evidence(c, tried).map(Chunk(values(c).toDouble, ends(c), _))),

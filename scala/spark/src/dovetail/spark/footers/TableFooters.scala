@@ -13,7 +13,7 @@ import org.apache.spark.sql.dovetail.predicates.{TrialSafe, Values, Widths}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation, PartitionDirectory}
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitionDirectory}
 import org.apache.spark.sql.types._
 
 /**
@@ -25,6 +25,7 @@ import org.apache.spark.sql.types._
  * @param added    whether reading may return rows that these files do not have: then the footers bound nothing
  * @param columns  number of columns that a file has: each takes room in the cache
  * @param schema   schema of the partition columns; each file has one row of their values
+ * @param all      files of the relation
  * @param matching how Spark finds a column in a file
  */
 final class TableFooters private (
@@ -35,14 +36,11 @@ final class TableFooters private (
     added: Boolean,
     columns: Int,
     schema: StructType,
-    directories: Seq[PartitionDirectory],
+    all: Vector[TableFooters.ListedFile],
     hadoop: => Configuration,
     caseSensitive: Boolean,
     matching: ColumnMatching
 ) {
-  private val all: Vector[(FileStatus, InternalRow)] =
-    directories.toVector.flatMap(d => d.files.map(f => f.fileStatus -> d.values)).filter(_._1.getLen > 0L)
-
   // for a table of many files, numbers of a sample of them in reading order
   private val chosen: Vector[Int]       = Spread(all.size).take(TableFooters.filesOf(columns)).toVector
   private val files: Vector[CachedFile] = chosen.map(all).map { case (f, values) => new CachedFile(f, values) }
@@ -249,18 +247,31 @@ object TableFooters {
   /** @param values values of the partition columns */
   final private case class FileRead(file: FileStatus, values: InternalRow, entry: FooterEntry, footer: FileFooter)
 
+  /** A file that is not empty, and its values of the partition columns. */
+  type ListedFile = (FileStatus, InternalRow)
+
+  def filesOf(directories: Seq[PartitionDirectory]): Vector[ListedFile] =
+    directories.toVector.flatMap(d => d.files.map(f => f.fileStatus -> d.values)).filter(_._1.getLen > 0L)
+
   /**
    * The footers of the leaf's files, which are not read yet; None if it does not read Parquet or ORC files. The files
    * are listed, which the query does anyway.
+   *
+   * @param whole lists all files of an index
    */
-  def listed(name: String, leaf: LeafNode, caseSensitive: Boolean): Option[TableFooters] = leaf match {
+  def listed(
+      name: String,
+      leaf: LeafNode,
+      caseSensitive: Boolean,
+      whole: FileIndex => Option[Vector[ListedFile]]
+  ): Option[TableFooters] = leaf match {
     case r: LogicalRelation => r.relation match {
         case f: HadoopFsRelation =>
           val plain = Set[Class[_]](classOf[ParquetFileFormat], classOf[OrcFileFormat])(f.fileFormat.getClass)
           for {
             format <- FooterFormat.formatOf(f.fileFormat)
             chosen = if (plain) None else ListedFiles.chosen(f.location)
-            files <- chosen.map(_.directories).orElse(ListedFiles(f.location))
+            files <- chosen.map(c => filesOf(c.directories)).orElse(whole(f.location))
           } yield new TableFooters(
             name,
             r.output,
@@ -285,7 +296,7 @@ object TableFooters {
           for {
             (format, conf) <- FooterFormat.formatAndConf(s)
             // the listing evaluates predicates on the partitions
-            files <- ListedFiles(s.fileIndex, s.partitionFilters.filter(TrialSafe(_)))
+            files <- ListedFiles(s.fileIndex, s.partitionFilters.filter(TrialSafe(_))).map(filesOf)
           } yield new TableFooters(
             name,
             r.output,

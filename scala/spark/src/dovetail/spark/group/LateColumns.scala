@@ -22,7 +22,7 @@ private[group] object LateColumns {
 
     def streams(fragile: AttributeSet, side: Int): Boolean = fragile.nonEmpty && {
       val other = if (side == 0) j.right else j.left
-      SparkBroadcast(other, j.conf.autoBroadcastJoinThreshold) || keys.isEmpty ||
+      SparkBroadcast.ofSide(j, other, j.conf.autoBroadcastJoinThreshold) || keys.isEmpty ||
       ((j.conf.adaptiveExecutionEnabled || !j.conf.preferSortMergeJoin) && isClustered(
         if (side == 0) j.left else j.right,
         keys.map(k => if (k.left.relations.contains(side)) k.left.expression else k.right.expression)
@@ -37,8 +37,14 @@ private[group] object LateColumns {
     case f: Filter    => isClustered(f.child, keys)
     case a: Aggregate => same(ComputedColumns.replaced(keys, a.aggregateExpressions), a.groupingExpressions)
     case w: Window    => same(keys, w.partitionSpec)
-    case j: Join      => j.condition.exists(c => keys.forall(k => c.exists(_.semanticEquals(k))))
-    case other        => same(keys, HashedLeaf(other))
+    // a broadcast join keeps the places of its rows
+    case j: Join =>
+      j.condition.exists(c => keys.forall(k => c.exists(_.semanticEquals(k)))) || j.children.exists(isClustered(
+        _,
+        keys
+      ))
+    case u: UnaryNode if !u.isInstanceOf[RepartitionOperation] && HashedLeaf(u).isEmpty => isClustered(u.child, keys)
+    case other                                                                          => same(keys, HashedLeaf(other))
   }
 
   private def same(keys: Seq[Expression], columns: Seq[Expression]): Boolean =

@@ -1,12 +1,14 @@
 package org.apache.spark.sql.dovetail.group
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.{And, Expression, Or, SubqueryExpression}
 import org.apache.spark.sql.catalyst.optimizer.RewritePredicateSubquery
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.predicates.TrialSafe
+import org.apache.spark.sql.dovetail.leaf.PartitionColumns
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, TrialSafe}
 import org.apache.spark.sql.execution.SparkOptimizer
 import org.apache.spark.sql.execution.datasources.V1Writes
 import org.apache.spark.sql.execution.datasources.v2.V2Writes
@@ -89,6 +91,25 @@ object Preparation {
   private def prunes(rule: Rule[LogicalPlan]): Boolean =
     rule.ruleName.contains("Prune") && rule.ruleName.contains("Partitions")
 
-  private def callsUser(plan: LogicalPlan): Boolean =
-    plan.exists { case Filter(condition, _) => !TrialSafe(condition); case _ => false }
+  /**
+   * Whether a predicate that Spark computes for each partition calls user code. It computes deterministic predicates
+   * without subqueries, and the parts of them that read no column of the files.
+   */
+  private def callsUser(plan: LogicalPlan): Boolean = {
+    lazy val stored = plan.collectLeaves().flatMap { leaf =>
+      val partitions = PartitionColumns(leaf)
+      leaf.output.map(_.exprId.id).filterNot(partitions)
+    }.toSet
+    def parts(e: Expression): Seq[Expression] = e match {
+      case And(l, r) => parts(l) ++ parts(r)
+      case Or(l, r)  => parts(l) ++ parts(r)
+      case other     => Seq(other)
+    }
+    plan.exists {
+      case Filter(condition, _) =>
+        Conjuncts(condition).filter(c => c.deterministic && !SubqueryExpression.hasSubquery(c)).flatMap(parts)
+          .exists(p => !TrialSafe(p) && !p.references.exists(a => stored(a.exprId.id)))
+      case _ => false
+    }
+  }
 }

@@ -23,6 +23,7 @@ final class DataStamps {
   import DataStamps._
 
   private val listed = new IdentityHashMap[LeafNode, Option[Data]]
+  private val stored = new IdentityHashMap[FileIndex, Option[Data]]
 
   /** The stamp of all data that a plan reads; None if the state of some leaf is unknown. */
   def apply(plan: LogicalPlan): Option[DataStamp] = leaves(plan).map(_.map(_.stamp).reduce(_ + _))
@@ -61,8 +62,14 @@ final class DataStamps {
     case _ => None
   }
 
-  private def files(index: FileIndex): Option[Data] =
-    listing(index).map(all => OfFiles(all.iterator.flatMap(_.files).map(_.fileStatus).toVector))
+  /** The files of an index, which the leaves of one table share. */
+  private def files(index: FileIndex): Option[Data] = stored.computeIfAbsent(
+    index,
+    _ => {
+      PlanningTime.check()
+      listing(index).map(all => OfFiles(all.iterator.flatMap(_.files).map(_.fileStatus).toVector))
+    }
+  )
 
   /**
    * Nothing is listed beside a query that runs: the listing would be a job before the query's own jobs. If further

@@ -13,19 +13,30 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
  */
 object HiddenRows {
 
-  /** Packages of Spark's own formats, which return the rows of their files. */
-  private val SparkFormats = Seq(
-    "org.apache.spark.sql.execution.",
-    "org.apache.spark.sql.hive.",
-    "org.apache.spark.sql.avro.",
-    "org.apache.spark.ml.source."
+  /**
+   * Spark's own formats, which return the rows of their files. The packages do not tell: Hudi has a format in the one of
+   * Spark's Parquet format.
+   */
+  private val SparkFormats = Set(
+    "org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat",
+    "org.apache.spark.sql.execution.datasources.orc.OrcFileFormat",
+    "org.apache.spark.sql.execution.datasources.csv.CSVFileFormat",
+    "org.apache.spark.sql.execution.datasources.json.JsonFileFormat",
+    "org.apache.spark.sql.execution.datasources.text.TextFileFormat",
+    "org.apache.spark.sql.execution.datasources.xml.XmlFileFormat",
+    "org.apache.spark.sql.execution.datasources.binaryfile.BinaryFileFormat",
+    "org.apache.spark.sql.hive.orc.OrcFileFormat",
+    "org.apache.spark.sql.hive.execution.HiveFileFormat",
+    "org.apache.spark.sql.avro.AvroFileFormat",
+    "org.apache.spark.ml.source.image.ImageFileFormat",
+    "org.apache.spark.ml.source.libsvm.LibSVMFileFormat"
   )
 
   /** Start of the name of Delta Lake's format, whose package depends on the distribution. */
   private val DeltaLake = "Delta"
 
   /** Whether queries may not see all rows of the files. */
-  def possible(files: HadoopFsRelation): Boolean = !SparkFormats.exists(files.fileFormat.getClass.getName.startsWith)
+  def possible(files: HadoopFsRelation): Boolean = !SparkFormats(files.fileFormat.getClass.getName)
 
   def possible(leaf: LeafNode): Boolean = filesOf(leaf).exists(possible(_))
 

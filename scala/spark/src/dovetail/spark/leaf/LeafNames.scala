@@ -6,8 +6,9 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan, Project, SubqueryAlias}
+import org.apache.spark.sql.dovetail.base.IdentityMemo
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileTable}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -24,7 +25,7 @@ object LeafNames {
   /** Identity of the data that a leaf reads: its table, or its paths. */
   def identity(leaf: LeafNode): Option[String] = leaf match {
     case r: LogicalRelation => r.catalogTable.map(_.identifier.unquotedString).orElse(r.relation match {
-        case f: HadoopFsRelation => Some(together(f.location.rootPaths))
+        case f: HadoopFsRelation => Some(byPaths(f.location).identity)
         case _                   => None
       })
     case r: HiveTableRelation => Some(r.tableMeta.identifier.unquotedString)
@@ -46,6 +47,14 @@ object LeafNames {
       val hash = paths.foldLeft(paths.size.toLong)((h, p) => XXH64.hashUTF8String(UTF8String.fromString(p.toString), h))
       f"${paths.head} and ${paths.size - 1} more ($hash%016x)"
     }
+
+  /** What names a table without a catalog. A pattern with `*` gives a path for each of its files. */
+  final private class PathNames(paths: Seq[Path]) {
+    lazy val identity: String     = together(paths)
+    lazy val name: Option[String] = folder(paths)
+  }
+
+  private val byPaths = new IdentityMemo[FileIndex, PathNames](slots = 256)(index => new PathNames(index.rootPaths))
 
   /** Most paths that are named one by one: a user reads no more of them, and each one may be a hundred characters. */
   private val MostPaths = 8
@@ -76,7 +85,7 @@ object LeafNames {
   def named(leaf: LeafNode): Option[String] = leaf match {
     case r: LogicalRelation =>
       r.catalogTable.map(_.identifier.table).orElse(r.relation match {
-        case f: HadoopFsRelation => folder(f.location.rootPaths)
+        case f: HadoopFsRelation => byPaths(f.location).name
         case _                   => None
       })
     case r: HiveTableRelation        => Some(r.tableMeta.identifier.table)

@@ -4,7 +4,9 @@ import scala.util.control.NonFatal
 
 import dovetail.kernel.cost.BroadcastMemory
 import dovetail.kernel.profile.{Estimate, RelationProfile}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.expressions.AttributeSet
+import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
 
 /**
  * Spark's own decision to broadcast an input, by Spark's own size: the decision that Spark will make when it plans the
@@ -14,6 +16,22 @@ object SparkBroadcast {
 
   /** @param threshold largest size of a broadcast in bytes; negative: never */
   def apply(input: LogicalPlan, threshold: Long): Boolean = threshold >= 0L && bytes(input) <= threshold.toDouble
+
+  /**
+   * The same for a side of a join. Below EXISTS and IN, a table still has all of its columns: Spark removes those that
+   * the condition does not read after Dovetail's rule.
+   */
+  def ofSide(j: Join, side: LogicalPlan, threshold: Long): Boolean = {
+    val tested = (j.joinType == LeftSemi || j.joinType == LeftAnti || j.joinType.isInstanceOf[ExistenceJoin]) &&
+      (side eq j.right)
+    apply(if (tested) reading(side, j.references) else side, threshold)
+  }
+
+  /** An input as it is when only these columns of it are read. */
+  def reading(input: LogicalPlan, columns: AttributeSet): LogicalPlan = {
+    val read = input.output.filter(columns.contains)
+    if (read.size < input.output.size) Project(read, input) else input
+  }
 
   /** Spark's own size of an input; infinite if Spark finds none. */
   def bytes(input: LogicalPlan): Double =

@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs, WrittenJoin}
-import org.apache.spark.sql.dovetail.leaf.{HashedLeaf, PartitionColumns}
+import org.apache.spark.sql.dovetail.leaf.{HashedLeaf, PartitionColumns, SparkBroadcast}
 import org.apache.spark.sql.dovetail.predicates.{
   ExpressionText,
   JoinCondition,
@@ -61,7 +61,11 @@ final class GroupGraph(
         names(i),
         profiles(i),
         profiles(i).rowBytes(read(i).map(_.exprId.id)),
-        planner.sparkBroadcasts(leaves(i), profiles(i), builtAsWritten.contains(group.leaves(i))),
+        planner.sparkBroadcasts(
+          SparkBroadcast.reading(leaves(i), AttributeSet(read(i))),
+          profiles(i),
+          builtAsWritten.contains(group.leaves(i))
+        ),
         samples(i),
         PartitionColumns(leaves(i)),
         repeated.copies(leaves(i)),

@@ -1,7 +1,9 @@
 package org.apache.spark.sql.dovetail.plan
 
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.optimizer.BuildSide
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, HintInfo, Join, JoinHint, JoinStrategyHint, LogicalPlan}
+import org.apache.spark.sql.dovetail.base.IdentityMemo
 import org.apache.spark.sql.dovetail.predicates.ExpressionText
 import org.apache.spark.sql.types.DataType
 
@@ -50,8 +52,11 @@ object JoinDecision {
 
   private def signature(side: LogicalPlan) = SideSignature(
     side.output.map(a => a.name -> a.dataType),
-    side.collect { case Filter(condition, _) => ExpressionText(condition) }
+    side.collect { case Filter(condition, _) => texts(condition) }
   )
+
+  /** The texts of conditions: each is on a side of all joins above it. */
+  private val texts = new IdentityMemo[Expression, String](slots = 4096)(ExpressionText.short)
 
   def broadcast(join: Join): Option[BuildSide] = of(join).flatMap(_.broadcast)
 

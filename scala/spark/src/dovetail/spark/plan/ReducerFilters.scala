@@ -68,7 +68,11 @@ object ReducerFilters {
       key          <- attribute(m.expression) if leaves(m.relation).outputSet.contains(key)
     } yield (m.relation, c, key)
     ReducerRules(
-      keys.collect { case (i, c, key) if reducible(ready.graph, leaves, i, key, planner) => (i, c) }.toSet,
+      // Spark would push a filter on a column that may fail below its computation, to rows that nobody reads otherwise
+      keys.collect {
+        case (i, c, key) if !ready.group.fragile.contains(key) && reducible(ready.graph, leaves, i, key, planner) =>
+          (i, c)
+      }.toSet,
       keys.collect { case (i, c, _) if again(i) => (i, c) }.toSet,
       again.filter(ready.graph.relations(_).broadcastable),
       i => tasks(leaves(i), planner.allTasks),

@@ -85,5 +85,5 @@ object SparkBuildSide {
       !JoinDecision.kept(j).contains(side) && isSmall(j, side)
 
   private def isSmall(j: Join, side: BuildSide): Boolean =
-    SparkBroadcast(JoinChoice.input(j, side), j.conf.autoBroadcastJoinThreshold)
+    SparkBroadcast.ofSide(j, JoinChoice.input(j, side), j.conf.autoBroadcastJoinThreshold)
 }

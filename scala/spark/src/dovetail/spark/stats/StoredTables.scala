@@ -9,7 +9,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.{BoundedCache, FailOpen, HeapLimit}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
-import org.apache.spark.sql.dovetail.deadline.{Aside, ListedFiles}
+import org.apache.spark.sql.dovetail.deadline.{Aside, ListedFiles, PlanningTime}
 import org.apache.spark.sql.dovetail.leaf.{GivenRows, HiddenRows, LeafNames}
 import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.sql.dovetail.store.{DataFile, StatisticsStore, StoredTable, TableKey}
@@ -29,7 +29,7 @@ import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, 
  */
 final class StoredTables(session: SparkSession, beside: () => Unit = () => ()) extends TableStatisticsSource {
   private val found = new IdentityHashMap[LeafNode, Option[TableStatistics]]
-  private val files = new IdentityHashMap[FileIndex, Option[Vector[DataFile]]]
+  private val files = new IdentityHashMap[FileIndex, Option[StoredTables.PresentFiles]]
 
   // merges that were not done in time
   private var late = 0
@@ -56,7 +56,7 @@ final class StoredTables(session: SparkSession, beside: () => Unit = () => ()) e
     val ofParts = others.flatMap { case (f, table, now) =>
       val parts = StoredTables.held(table, now)
       val merge = merges.getOrElseUpdate((table, parts), merged(f.leaf, table, parts))
-      StoredTables.statisticsOf(table, parts, now, merge).map(s => f -> (table -> s))
+      StoredTables.statisticsOf(table, parts, now.files, merge).map(s => f -> (table -> s))
     }
     val known = whole.map { case (f, table, _) => f -> (table -> table.statistics) } ++ ofParts
     known.foreach { case (f, (table, statistics)) =>
@@ -66,11 +66,12 @@ final class StoredTables(session: SparkSession, beside: () => Unit = () => ()) e
   }
 
   /** All files of an index. Leaves of one table share it. */
-  private def present(index: FileIndex): Option[Vector[DataFile]] =
+  private def present(index: FileIndex): Option[StoredTables.PresentFiles] =
     Option(files.get(index)).getOrElse {
+      PlanningTime.check()
       val all = ListedFiles(index).flatMap(listing =>
         Aside.brief(s"the list of ${listing.size} directories")(until => DataFile.of(listing, () => Aside.check(until)))
-      )
+      ).map(new StoredTables.PresentFiles(_))
       files.put(index, all)
       all
     }
@@ -162,18 +163,20 @@ object StoredTables {
 
   private val merges = new BoundedCache[(StoredTable, Vector[Int]), Merge]("merged parts of tables", MostBytes)(_.bytes)
 
+  /** Files that exist now. Leaves of one table share them. */
+  final private class PresentFiles(val files: Vector[DataFile]) {
+    lazy val fingerprints: Set[Long] = files.iterator.map(_.fingerprint).toSet
+  }
+
   /** Whether exactly those files exist now that were read. */
-  private def isWhole(table: StoredTable, now: Vector[DataFile]): Boolean = {
-    val parts   = table.header.parts
-    val present = now.iterator.map(_.fingerprint).toSet
-    parts.iterator.map(_.files.size).sum == now.size && parts.forall(_.files.forall(present))
+  private def isWhole(table: StoredTable, now: PresentFiles): Boolean = {
+    val parts = table.header.parts
+    parts.iterator.map(_.files.size).sum == now.files.size && parts.forall(_.files.forall(now.fingerprints))
   }
 
   /** The parts of which all files exist now. */
-  private def held(table: StoredTable, now: Vector[DataFile]): Vector[Int] = {
-    val present = now.iterator.map(_.fingerprint).toSet
-    table.header.parts.indices.filter(i => table.header.parts(i).files.forall(present)).toVector
-  }
+  private def held(table: StoredTable, now: PresentFiles): Vector[Int] =
+    table.header.parts.indices.filter(i => table.header.parts(i).files.forall(now.fingerprints)).toVector
 
   /**
    * Statistics of the files that exist now, if they are others than those that were read; None if neither these files
