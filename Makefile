@@ -1,5 +1,5 @@
-# The two commands of the README are `make demo` and `make test`; both set up all they need. `make help` lists the
-# others.
+# README.md names `make demo` and `make wheel`, CONTRIBUTING.md begins with `make test`; each sets up all it needs.
+# `make help` lists the others.
 PYTHON  ?= python3
 SCALE   ?= 1
 # a value from the row of a Spark line in project/lines.txt

@@ -99,6 +99,7 @@ lazy val spark = SparkLine.all
         Compile / unmanagedSourceDirectories :=
           (root_ / "scala/spark/src") +: line.shims.map(root_ / "scala/spark/shims" / _),
         Compile / packageBin / mappings ++= kernelClasses(line).value,
+        Compile / packageBin / mappings += ((root_ / "LICENSE", "META-INF/LICENSE")),
         pomPostProcess := withoutKernel
       )
     )

@@ -178,9 +178,11 @@ def render_docs(keys: Sequence[Key]) -> str:
         *_wrapped(
             "This page lists all settings of Dovetail. You can set each key in a running session "
             "(`spark.conf.set`, SQL `SET`), on a builder (`dovetail.enable(builder, min_gain=0.2)`), or in "
-            "spark-defaults.conf. A session refuses a wrong value. A wrong value in a file does not fail a query: "
-            "Dovetail uses the default and logs one warning. `SELECT * FROM dovetail_conf()` shows the values of "
-            "the session."
+            "spark-defaults.conf. A session refuses a wrong number, a wrong choice and wrong cost constants. Orders "
+            "and names are checked when they are used: explain says why an order is not used, and ANALYZE refuses "
+            "names in `spark.dovetail.privateColumns` that it cannot read. A wrong value in a file does not fail a "
+            "query: Dovetail uses the default and logs one warning. `SELECT * FROM dovetail_conf()` shows the values "
+            "of the session."
         ),
         "",
         "| Key | Default | Values | In Python | Since |",

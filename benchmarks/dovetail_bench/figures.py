@@ -23,6 +23,7 @@ from dovetail_bench import figures_history as history
 from dovetail_bench import figures_planning as planning
 from dovetail_bench import figures_targets, start
 from dovetail_bench.figures_data import BYTES, JOIN_ROWS, SECONDS
+from dovetail_bench.figures_generated import period
 from dovetail_bench.figures_generated import sentences as generated
 from dovetail_bench.figures_picture import bars
 from dovetail_bench.figures_targets import number
@@ -89,13 +90,19 @@ def readme_table() -> str:
     table = markdown_table(("plain Spark = 1, unless noted", "tables analyzed", "nothing analyzed"), rows)
     faster, slower = ds.changed(DOVETAIL_BARE)
     more = f"more than {data.CLEARLY * 100:g} %"
+    days = period(date for name in (*data.REAL, *data.MORE_REAL) for date in data.cout_dates(name, modes))
     ran = (
-        f"Means are geometric. Runs of each query and mode, on {ds.cores} cores: TPC-DS {number_of_runs(ds.results)}, "
-        f"TPC-H {number_of_runs(h.results)}. With nothing analyzed, {faster} of {len(ds.results.complete)} TPC-DS "
-        f"queries are {more} faster than with plain Spark, and {slower} are {more} slower, "
-        f"{len(late(ds.results, DOVETAIL_BARE))} of them by more than {SLOWER_SECONDS:g} s."
+        f"Means are geometric. Runs of each query and mode, on {ds.cores} cores: TPC-DS {_measured(ds)}; TPC-H "
+        f"{_measured(h)}. Real data: {days}. Later commits may differ. With nothing analyzed, {faster} of "
+        f"{len(ds.results.complete)} TPC-DS queries are {more} faster than with plain Spark, and {slower} are {more} "
+        f"slower, {len(late(ds.results, DOVETAIL_BARE))} of them by more than {SLOWER_SECONDS:g} s."
     )
     return f"{table}\n{wrapped(f'{ran} {generated()}')}"
+
+
+def _measured(times: data.Times) -> str:
+    """Number of runs, day and commit."""
+    return f"{number_of_runs(times.results)}, on {times.date} (commit {times.commit})"
 
 
 def _ran(times: data.Times) -> str:

@@ -11,6 +11,8 @@ from statistics import median
 from typing import Any
 
 from dovetail_bench.accuracy import geometric_mean
+from dovetail_bench.fuzz_dialects import DIALECTS
+from dovetail_bench.fuzz_runner import CheckResult, answers_target
 from dovetail_bench.join_rows_report import Results
 from dovetail_bench.metrics import Profile
 from dovetail_bench.report import RESULTS
@@ -35,6 +37,9 @@ REAL = ("f1", "lahman", "nycflights13")
 # Data sets that were added late, which show what to expect of data that Dovetail was not developed with.
 MORE_REAL = ("cricket", "tennis", "nyc_subway", "osm")
 
+# A target of `fuzz` in results before 2026-11-30. Its name does not say from whose answers the wrong ones differ.
+_ANSWERS = "answers that differ, queries that fail with Dovetail alone: none"
+
 
 @dataclass(frozen=True)
 class Times:
@@ -44,11 +49,15 @@ class Times:
         results: All runs that count.
         made: Date, commit, machine and number of runs, in a sentence.
         cores: Number of cores of the machine.
+        date: Day of the measurement.
+        commit: Commit of the measured code.
     """
 
     results: Results
     made: str
     cores: str
+    date: str
+    commit: str
 
     def share(self, mode: Mode, what: Measure) -> float:
         """Total of a mode as a share of plain Spark's total."""
@@ -93,7 +102,7 @@ def times(suite: str, scale: int) -> Times:
         f"{environment['cores']} cores, driver of {options['memory']}; {len(results.complete)} of {len(found['runs'])} "
         f"queries ran in all modes; runs of each query and mode: {number_of_runs(results)}."
     )
-    return Times(results, made, environment["cores"])
+    return Times(results, made, environment["cores"], found["date"], environment["commit"])
 
 
 def _real(name: str) -> Iterator[Mapping[str, Any]]:
@@ -113,6 +122,17 @@ def cout_ratios(name: str) -> dict[str, list[float]]:
         for engine, found in results["engines"].items()
         if found["ratios"]
     }
+
+
+def cout_dates(name: str, modes: Iterable[Mode]) -> set[str]:
+    """Days on which the ratios of these modes were measured."""
+    found = {
+        engine: results["date"]
+        for results in _real(name)
+        for engine, found in results["engines"].items()
+        if found["ratios"]
+    }
+    return {found[mode.name] for mode in modes}
 
 
 def engine_titles(name: str) -> dict[str, str]:
@@ -146,7 +166,13 @@ def targets() -> Iterator[tuple[str, Mapping[str, Any]]]:
     for name in _names():
         for target in load(name).get("targets") or ():
             if (name.removeprefix("real_data-"), target.get("engine")) not in again:
-                yield name, target
+                yield name, _answers(load(name)) if target["target"] == _ANSWERS else target
+
+
+def _answers(found: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The target for answers under its present name, from the queries in results of `fuzz`."""
+    checked = (CheckResult(**query) for query in found["not the same"])
+    return answers_target([q for q in checked if q.wrong], DIALECTS[found["options"].get("dialect") or "shared"])
 
 
 def sources() -> list[tuple[str, str, str]]:

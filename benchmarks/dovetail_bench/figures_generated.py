@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dovetail_bench.fuzz_runner import DIFFERENT, FAILED, SAME
+from dovetail_bench.fuzz_runner import SAME, WRONG
 from dovetail_bench.report import RESULTS
-
-# Verdicts on wrong answers.
-WRONG = (DIFFERENT, FAILED)
 
 
 @dataclass(frozen=True)
@@ -28,6 +25,7 @@ class Run:
         changed: Compared queries for which Dovetail changed the tree of joins.
         with_rows: Compared queries whose answer has rows.
         wrong: Queries with another answer, or that fail with Dovetail alone.
+        date: Day of the run, as in 2026-11-22.
     """
 
     spark: str
@@ -37,6 +35,7 @@ class Run:
     changed: int
     with_rows: int
     wrong: int
+    date: str
 
     def repeats(self, other: Run) -> bool:
         """Whether the other file has all queries of this one, and more."""
@@ -63,10 +62,18 @@ def sentences() -> str:
     )
     planned = sum(len(run.numbers) for run in counted)
     return (
-        f"{len(numbers):,} generated queries were planned {planned:,} times ({twice:,} on two Spark lines). "
-        f"{compared:,} answers were compared with plain Spark's: {changed:,} of them came from another "
-        f"tree of joins, {rows:,} have rows. {'None differs.' if wrong == 0 else f'**{wrong:,} answers differ.**'}"
+        f"In runs {period(run.date for run in counted)}, {len(numbers):,} generated queries were planned {planned:,} "
+        f"times ({twice:,} on two Spark lines). {compared:,} answers were compared with plain Spark's: {changed:,} of "
+        f"them came from another tree of joins, {rows:,} have rows. "
+        f"{'None differs.' if wrong == 0 else f'**{wrong:,} answers differ.**'}"
     )
+
+
+def period(dates: Iterable[str]) -> str:
+    """The first and the last of some days, in words."""
+    days = sorted(dates)
+    first, last = days[0], days[-1]
+    return f"on {first}" if first == last else f"from {first} to {last}"
 
 
 def _run(file: Path) -> Run:
@@ -86,6 +93,7 @@ def _run(file: Path) -> Run:
         changed=_number(of_all["changed"]),
         with_rows=_number(of_all["answers that are not empty"]),
         wrong=sum(query["against_spark"] in WRONG for query in content["not the same"]),
+        date=file.name[: len("2026-01-01")],
     )
 
 

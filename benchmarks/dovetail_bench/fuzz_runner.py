@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from dovetail import _sql
-from dovetail_bench import executed_plan, tiny
+from dovetail_bench import executed_plan, report, tiny
 from dovetail_bench.fuzz_dialects import Dialect
 from dovetail_bench.random_queries import duckdb_text
 from dovetail_bench.random_tables import seeded
@@ -33,6 +33,9 @@ NOT_ASKED = "not asked"
 ANSWERED = "answered by Dovetail alone"
 AT_TIMES = "run by Spark at times"
 SAME_UNOPTIMIZED = "same as DuckDB's without its optimizer"
+
+# Verdicts against plain Spark on wrong answers.
+WRONG = (DIFFERENT, FAILED)
 
 # How often plain Spark runs a query again that failed with Dovetail, and how often Dovetail then does.
 ASKED_AGAIN = 12
@@ -84,12 +87,25 @@ class CheckResult:
     @property
     def wrong(self) -> bool:
         """Whether the answer of Dovetail or that of Spark is wrong."""
-        return self.against_spark in (DIFFERENT, FAILED) or self.against_duckdb == DIFFERENT
+        return self.against_spark in WRONG or self.against_duckdb == DIFFERENT
 
     @property
     def uncompared(self) -> bool:
         """Whether an engine did not answer, at least at times."""
         return self.against_spark in (NOT_SPARK, ANSWERED, AT_TIMES) or self.against_duckdb == NOT_DUCKDB
+
+
+def answers_target(wrong: Sequence[CheckResult], dialect: Dialect) -> dict[str, Any]:
+    """The target that no answer is wrong. It tells apart from whose answers the wrong ones differ."""
+    measured: object = len(wrong)
+    engines = "Spark's"
+    if dialect.duckdb:
+        engines = "Spark's or DuckDB's"
+        if wrong:
+            against_spark = sum(q.against_spark in WRONG for q in wrong)
+            measured = f"{len(wrong):,}, of them {against_spark:,} from Spark's"
+    name = f"answers that differ from {engines}, queries that fail with Dovetail alone: none"
+    return report.target(name, measured, not wrong)
 
 
 class Runner:

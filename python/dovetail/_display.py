@@ -18,11 +18,13 @@ class Table:
         header: Column titles.
         rows: Cells, as many per row as there are titles.
         right: Indices of the columns that are aligned to the right (numbers).
+        paths: Indices of the columns of paths, of which text shows the beginning and the end.
     """
 
     header: Sequence[str]
     rows: Sequence[Sequence[str | None]]
     right: Collection[int] = ()
+    paths: Collection[int] = ()
 
 
 class Display:
@@ -35,7 +37,7 @@ class Display:
 
     def __str__(self) -> str:
         return "\n".join(
-            block if isinstance(block, str) else table_text(block.header, block.rows, block.right)
+            block if isinstance(block, str) else table_text(block.header, block.rows, block.right, block.paths)
             for block in self._blocks()
         )
 

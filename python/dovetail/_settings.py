@@ -1,8 +1,9 @@
 """The base of `Config`: one `Setting` per key, and the class that checks, writes and reads settings.
 
 config.py, generated from the registry inside the jar, adds the fields. A value of a wrong type or out of its range
-raises here, before Spark sees it; Spark itself would only log a warning and use the default. Texts with a form of
-their own (cost constants, private columns, an order) are checked by the session.
+raises here, before Spark sees it; Spark itself would only log a warning and use the default. Of the texts with a form
+of their own, private columns are checked here as well. The session checks cost constants when they are set; other
+texts are checked when they are used.
 """
 
 from __future__ import annotations

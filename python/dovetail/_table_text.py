@@ -8,13 +8,19 @@ from collections.abc import Collection, Sequence
 WIDEST_CELL = 40
 
 
-def table_text(header: Sequence[str], rows: Sequence[Sequence[str | None]], right: Collection[int] = ()) -> str:
+def table_text(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str | None]],
+    right: Collection[int] = (),
+    paths: Collection[int] = (),
+) -> str:
     """A header, a rule and the rows, with two blanks between columns; None is shown as "-".
 
     Args:
         header: Column titles.
         rows: Cells, as many per row as there are titles.
         right: Indices of the columns that are aligned to the right (numbers).
+        paths: Indices of the columns of paths. Long paths lose folders in their middle, because they differ at the end.
 
     >>> print(table_text(("name", "rows"), [("a", "10"), ("bcdef", None)], right={1}))
     name   rows
@@ -22,7 +28,7 @@ def table_text(header: Sequence[str], rows: Sequence[Sequence[str | None]], righ
     a        10
     bcdef     -
     """
-    cells = [list(header), *([_cell(cell) for cell in row] for row in rows)]
+    cells = [list(header), *([_cell(cell, at in paths) for at, cell in enumerate(row)] for row in rows)]
     widths = [max(len(row[index]) for row in cells) for index in range(len(header))]
     lines = [
         "  ".join(
@@ -35,8 +41,25 @@ def table_text(header: Sequence[str], rows: Sequence[Sequence[str | None]], righ
     return "\n".join(lines)
 
 
-def _cell(text: str | None) -> str:
+def _cell(text: str | None, is_path: bool) -> str:
     if text is None:
         return "-"
     flat = " ".join(text.split())
-    return flat if len(flat) <= WIDEST_CELL else flat[: WIDEST_CELL - 1] + "…"
+    if len(flat) <= WIDEST_CELL:
+        return flat
+    return _without_middle(flat) if is_path else flat[: WIDEST_CELL - 1] + "…"
+
+
+def _without_middle(path: str) -> str:
+    """A long path without folders in its middle; without characters there, if its end alone is too long.
+
+    >>> _without_middle("parquet.`file:/data/warehouse/europe/shop/sales`")
+    'parquet.`file:/…/europe/shop/sales`'
+    """
+    first, *others = path.split("/")
+    for dropped in range(1, len(others)):
+        short = "/".join((first, "…", *others[dropped:]))
+        if len(short) <= WIDEST_CELL:
+            return short
+    half = WIDEST_CELL // 2
+    return f"{path[: half - 1]}…{path[-half:]}"

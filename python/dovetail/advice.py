@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dovetail import _sql
 from dovetail._analyze_dovetail import analyze_statement
+from dovetail._analyze_mode import names
 from dovetail._display import Display, Table
 from dovetail._error_text import did_you_mean, got, kind_of, listing
 from dovetail._identifiers import parse_name
@@ -26,15 +27,18 @@ if TYPE_CHECKING:
 _WORTH = ("unknown", "stale", "incomplete")
 _REFUSED = "not analyzable"
 
+# The end of Spark's own ANALYZE begins with these words.
+_FOR_COLUMNS = " FOR COLUMNS "
+
 
 @dataclass(frozen=True)
 class TableAdvice:
-    """A table that should be analyzed, or for which there is no statement.
+    """A table that should be analyzed, or that DOVETAIL ANALYZE does not read.
 
     Attributes:
         table: Name of the table, as `dovetail.analyze` accepts it: a table, or a path such as ``parquet.`/data/t` ``.
         state: "unknown" (never analyzed), "stale" (files were added or changed since), "incomplete" (analyzed without
-            some of the columns or groups), or "not analyzable" (no statement; `reason` says why).
+            some of the columns or groups), or "not analyzable" (`reason` says why).
         columns: Columns on which sizes of joins depend, in the order of the table.
         groups: Columns that are joined or filtered together.
         queries: Positions in the list of the queries that would benefit, from 0.
@@ -42,8 +46,9 @@ class TableAdvice:
             None if no query has joins to order.
         rows: Estimated number of rows.
         source: Source of that number, e.g. "footer".
-        reason: Why the table should be analyzed, or why there is no statement.
-        statement: The statement that analyzes the table; None if there is none.
+        reason: Why the table should be analyzed, or why DOVETAIL ANALYZE does not read it.
+        statement: The statement that analyzes the table; for a Hive table whose files Spark does not read itself ("not
+            analyzable"), Spark's own ANALYZE; None if there is none.
     """
 
     table: str
@@ -65,7 +70,7 @@ class Advice(Display):
     Attributes:
         queries: Number of queries.
         tables: Tables to analyze, most useful first: by cost share, number of queries that benefit, and rows.
-        refused: Tables on which the queries' joins depend but for which there is no statement, with the reason.
+        refused: Tables on which the queries' joins depend but which DOVETAIL ANALYZE does not read, with the reason.
     """
 
     queries: int
@@ -101,7 +106,7 @@ class Advice(Display):
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """The statements to run, in order."""
+        """The statements to run, in order, without those for `refused`."""
         return tuple(one.statement for one in self.tables if one.statement is not None)
 
     def run(self, spark: SparkSession, progress: bool = True) -> tuple[TableStats, ...]:
@@ -125,15 +130,19 @@ class Advice(Display):
         if not self.tables:
             parts = [f"{_queries(self.queries)}: nothing to analyze."]
         else:
-            names = ("table", "state", "queries", "cost", "rows", "source", "columns", "groups")
+            header = ("table", "state", "queries", "cost", "rows", "source", "columns", "groups")
             parts = [
                 f"{_queries(self.queries)}: {_tables(len(self.tables))} should be analyzed.",
-                Table(names, [_cells(one) for one in self.tables], right={2, 3, 4}),
+                Table(header, [_cells(one) for one in self.tables], right={2, 3, 4}, paths={0}),
                 "",
                 *(f"{statement};" for statement in self.statements),
             ]
         if self.refused:
-            parts += ["", "No statement:", *(f"  {one.table}: {one.reason}" for one in self.refused)]
+            parts += ["", "Not analyzable by Dovetail:"]
+            for one in self.refused:
+                parts.append(f"  {one.table}: {one.reason}")
+                if one.statement is not None:
+                    parts.append(f"    {one.statement};")
         return parts
 
 
@@ -193,7 +202,11 @@ def _together(table: str, uses: list[tuple[int, dict[str, Any]]], queries: int) 
         rows=round(max(row["rows"] for row in rows)),
         source=main["source"],
         reason=f"{main['reason']}; in {len(uses)} of {_queries(queries)}",
-        statement=None if main["state"] == _REFUSED else _statement(main["statement"], table, columns, groups),
+        statement=(
+            _statement_of_spark(rows, columns)
+            if main["state"] == _REFUSED
+            else _statement(main["statement"], table, columns, groups)
+        ),
     )
 
 
@@ -201,6 +214,16 @@ def _statement(one: str, table: str, columns: tuple[str, ...], groups: tuple[tup
     """The statement of one query, with the columns of all queries."""
     kind = "PATH" if one.startswith("DOVETAIL ANALYZE PATH") else "TABLE"
     return analyze_statement(kind, table, columns=columns, groups=groups)
+
+
+def _statement_of_spark(rows: list[dict[str, Any]], columns: tuple[str, ...]) -> str | None:
+    """Spark's own ANALYZE for a table that Dovetail does not read, with the columns of all queries."""
+    one = next((row for row in rows if row["statement"]), None)
+    if one is None:
+        return None
+    statement: str = one["statement"]
+    before, words, _ = statement.partition(_FOR_COLUMNS)
+    return statement if not words or tuple(one["columns"]) == columns else f"{before}{words}{names(columns)}"
 
 
 def _order(one: TableAdvice) -> tuple[float, int, str]:

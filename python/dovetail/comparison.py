@@ -171,6 +171,7 @@ def compare(
         raise StatementError(f"tolerance={tolerance!r} is not allowed: give a number, 0 or more.")
     reports: dict[bool, list[dict[str, Any]]] = {False: [], True: []}
     with query_text(sql, spark, "compare") as (session, text):
+        _sql.require_dovetail(session)
         for at in range(runs + (1 if warmup else 0)):
             first = at % 2 == 0
             for enabled in (first, not first):

@@ -58,7 +58,10 @@ class RemoteServerError(DovetailError):
 
 
 class NotEnabledError(DovetailError):
-    """The session runs without Dovetail: it does not know `dovetail_version()`."""
+    """The session runs without Dovetail.
+
+    Or Dovetail was attached to it while it ran, and the call needs its statements.
+    """
 
 
 class ConfigError(DovetailError, ValueError):

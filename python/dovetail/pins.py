@@ -74,6 +74,7 @@ def capture(spark: SparkSession, name: str, sql: DataFrame | str, order: str | N
         NotEnabledError: The session does not have Dovetail.
         StatementError: The query is neither text nor a DataFrame, Dovetail orders no joins in it, or `order` is no
             order of it.
+        pyspark.errors.AnalysisException: The query is wrong; this is Spark's own error.
 
     Warns:
         DovetailWarning: The store is not writable, so the pin applies only in this application. The warning names the

@@ -23,7 +23,9 @@ from typing import TYPE_CHECKING, ClassVar
 from dovetail import _sql
 from dovetail._display import Listing, number
 from dovetail._identifiers import parse_name, quote_name
+from dovetail._not_found import target_not_found
 from dovetail._query import query_text
+from dovetail._spark_errors import is_not_found
 from dovetail.errors import DovetailWarning, StatementError
 
 if TYPE_CHECKING:
@@ -68,6 +70,8 @@ def tell(spark: SparkSession, rows: int, *, sql: DataFrame | str | None = None, 
     Raises:
         NotEnabledError: The session does not have Dovetail.
         StatementError: The number or the query cannot be used.
+        TargetNotFoundError: There is no such table, view or path.
+        pyspark.errors.AnalysisException: The query is wrong; this is Spark's own error.
     """
     _sql.require_dovetail(spark)
     try:
@@ -103,6 +107,8 @@ def forget(spark: SparkSession, *, sql: DataFrame | str | None = None, table: st
     Raises:
         NotEnabledError: The session does not have Dovetail.
         StatementError: The query cannot be used, or both `sql` and `table` are given.
+        TargetNotFoundError: There is no such table, view or path.
+        pyspark.errors.AnalysisException: The query is wrong; this is Spark's own error.
     """
     _sql.require_dovetail(spark)
     if sql is None and table is None:
@@ -163,4 +169,9 @@ def _target(
     elif table is not None:
         if not isinstance(table, str):
             raise StatementError(f"table takes the name of a table, got {type(table).__name__}. Pass a query as sql.")
-        yield spark, f"TABLE {quote_name(parse_name(table))}"
+        try:
+            yield spark, f"TABLE {quote_name(parse_name(table))}"
+        except Exception as error:
+            if is_not_found(error):
+                raise target_not_found(spark, table) from None
+            raise

@@ -7,12 +7,13 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dovetail import _sql
-from dovetail._error_text import did_you_mean, got
+from dovetail._error_text import got
 from dovetail._identifiers import parse_name, quote_name
+from dovetail._not_found import target_not_found
 from dovetail._query import FRAME, TEXT, is_query, temporary_view, view_of_text
-from dovetail._spark_errors import is_not_found, is_spark_error
+from dovetail._spark_errors import is_not_found
 from dovetail._table_statistics import ColumnStats, DatabaseStats, GroupStats, PartitionStats, TableStats
-from dovetail.errors import StatementError, TargetNotFoundError
+from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,6 +38,7 @@ def stats(spark: SparkSession, target: DataFrame | str) -> TableStats:
         NotEnabledError: The session does not have Dovetail.
         TargetNotFoundError: There is no such table, view or path.
         StatementError: The target is neither a name nor a query.
+        pyspark.errors.AnalysisException: The query is wrong; this is Spark's own error.
 
     Example::
 
@@ -68,10 +70,7 @@ def _read(spark: SparkSession, name: str, target: str) -> TableStats:
         table, *others = _sql.function_rows(spark, "dovetail_stats", name)
     except Exception as error:
         if is_not_found(error):
-            raise TargetNotFoundError(
-                f"there is no table, view or path '{target}'.{_nearest(spark, target)} Expected db.table, a temporary "
-                "view, or a path such as parquet.`/data/sales`; SHOW TABLES lists the tables of the current database."
-            ) from None
+            raise target_not_found(spark, target) from None
         raise
     return TableStats(
         table=target,
@@ -86,20 +85,6 @@ def _read(spark: SparkSession, name: str, target: str) -> TableStats:
         fresh=table["fresh"],
         unread_files=table["unread_files"],
     )
-
-
-def _nearest(spark: SparkSession, target: str) -> str:
-    """A hint at what an unknown name may mean: files, or a table with a similar name."""
-    if "/" in target:
-        return " Files are named with their format, and their path between backticks."
-    *namespace, last = parse_name(target)
-    try:
-        found = _sql.rows(spark, f"SHOW TABLES IN {quote_name(tuple(namespace))}" if namespace else "SHOW TABLES")
-    except Exception as error:
-        if not is_spark_error(error):
-            raise
-        return ""
-    return did_you_mean(last, [row["tableName"] for row in found])
 
 
 def _group(row: Mapping[str, Any]) -> GroupStats:

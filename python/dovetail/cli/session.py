@@ -125,7 +125,8 @@ def session(given: Words) -> Iterator[SparkSession]:
 def _names_unknown_table(error: Exception, given: Words) -> bool:
     """Whether an error says that there is no such table, and not that there are no files at a path."""
     if isinstance(error, TargetNotFoundError):
-        return "/" not in given.target and parse_name(given.target)[0].lower() not in FILE_FORMATS
+        name = given.target if "target" in given else given.table
+        return "/" not in name and parse_name(name)[0].lower() not in FILE_FORMATS
     return _spark_errors.is_spark_error(error) and _spark_errors.condition(error) == "TABLE_OR_VIEW_NOT_FOUND"
 
 

@@ -6,6 +6,8 @@ import pytest
 
 from dovetail_bench import figures, figures_generated, figures_targets
 from dovetail_bench import figures_data as data
+from dovetail_bench.fuzz_dialects import DIALECTS
+from dovetail_bench.fuzz_runner import DIFFERENT, NOT_ASKED, SAME, CheckResult, answers_target
 from dovetail_bench.session import DOVETAIL, DOVETAIL_BARE
 from dovetail_bench.times_report import late
 
@@ -67,12 +69,47 @@ def test_pages_name_the_measure_in_one_way() -> None:
 
 def test_generated_queries_count_once_per_line() -> None:
     big, part, other = (
-        figures_generated.Run(spark, "shared", range(first, last), 1, 1, 1, 0)
+        figures_generated.Run(spark, "shared", range(first, last), 1, 1, 1, 0, "2026-11-22")
         for spark, first, last in (("4.1.4", 0, 10), ("4.1.4", 2, 5), ("3.5.9", 2, 5))
     )
     assert part.repeats(big)
     assert not big.repeats(part)
     assert not other.repeats(big)
+
+
+def test_pages_say_when_their_figures_were_measured() -> None:
+    times = data.times("tpcds", 10)
+    table = " ".join(figures.readme_table().split())
+    assert f"on {times.date} (commit {times.commit})" in table
+    real = [day for name in (*data.REAL, *data.MORE_REAL) for day in data.cout_dates(name, (DOVETAIL, DOVETAIL_BARE))]
+    assert f"Real data: {figures_generated.period(real)}." in table
+    assert f"In runs {figures_generated.period(run.date for run in figures_generated.runs())}, " in table
+    assert figures_generated.period(["2026-11-27", "2026-11-22"]) == "from 2026-11-22 to 2026-11-27"
+    assert figures_generated.period(["2026-11-22", "2026-11-22"]) == "on 2026-11-22"
+
+
+def test_targets_tell_answers_of_duckdb_from_those_of_spark() -> None:
+    differ = [
+        CheckResult(1, "SELECT 1", {}, True, 1, SAME, DIFFERENT),
+        CheckResult(2, "SELECT 2", {}, True, 1, DIFFERENT, SAME),
+    ]
+    both = answers_target(differ, DIALECTS["shared"])
+    assert both["target"].startswith("answers that differ from Spark's or DuckDB's, ")
+    assert (both["measured"], both["hit"]) == ("2, of them 1 from Spark's", False)
+    alone = answers_target([CheckResult(3, "SELECT 3", {}, True, 1, DIFFERENT, NOT_ASKED)], DIALECTS["spark"])
+    assert alone["target"].startswith("answers that differ from Spark's, ")
+    assert (alone["measured"], alone["hit"]) == (1, False)
+    none = answers_target([], DIALECTS["shared"])
+    assert (none["measured"], none["hit"]) == (0, True)
+
+
+def test_old_results_get_the_present_name_of_the_target_for_answers() -> None:
+    told = {name: target for name, target in data.targets() if target["target"].startswith("answers that differ from")}
+    assert set(told) == {name for name, _ in data.targets() if name.startswith("fuzz-")}
+    for name, target in told.items():
+        stored = next(t for t in data.load(name)["targets"] if t["target"].startswith("answers that differ"))
+        assert stored["hit"] == target["hit"]
+        assert str(stored["measured"]) == str(target["measured"]).partition(", of them")[0].replace(",", "")
 
 
 def test_a_table_of_a_page_is_read() -> None:

@@ -87,6 +87,10 @@ assert missing(query)["item"] == (
     "ANALYZE TABLE spark_catalog.db.item COMPUTE STATISTICS FOR COLUMNS item_id, kind"), missing(query)
 same(query)
 same(query.replace("JOIN db.item", "LEFT JOIN db.item"))
+advice = dovetail.advise(spark, query)
+(other,) = advice.refused
+assert (other.table.split(".")[-1], other.statement) == ("item", missing(query)["item"]), other
+assert f"    {other.statement};" in str(advice).splitlines(), advice
 
 # what Hive knows of its own table
 spark.sql("ALTER TABLE db.item SET TBLPROPERTIES ('numRows' = '123', 'rawDataSize' = '1000', 'totalSize' = '1100')")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from frames import assert_rows
@@ -10,6 +11,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 import dovetail
+from dovetail.advice import Advice, _together
 from dovetail.errors import StatementError
 
 FIRST = (
@@ -80,6 +82,28 @@ def test_other_sources_are_named(spark: SparkSession, queries: list[str]) -> Non
     assert refused.statement is None
     assert "V2 source" in refused.reason
     assert refused.reason in str(advice)
+
+
+def test_a_table_that_only_spark_analyzes_keeps_its_statement() -> None:
+    def row(*columns: str) -> dict[str, Any]:
+        listed = f"ANALYZE TABLE db.h COMPUTE STATISTICS FOR COLUMNS {', '.join(columns)}"
+        told = {"state": "not analyzable", "rows": 10.0, "source": "size", "reason": "it is a Hive table"}
+        return {**told, "columns": columns, "groups": [], "cost_share": None, "statement": listed if columns else None}
+
+    one = _together("db.h", [(0, row("k"))], 1)
+    assert one.statement == "ANALYZE TABLE db.h COMPUTE STATISTICS FOR COLUMNS k"
+    both = _together("db.h", [(0, row()), (1, row("k")), (2, row("v"))], 3)
+    assert both.statement == "ANALYZE TABLE db.h COMPUTE STATISTICS FOR COLUMNS `k`, `v`"
+    assert _together("db.h", [(0, row())], 1).statement is None
+    advice = Advice(3, (), (both,))
+    assert advice.statements == ()
+    assert str(advice).splitlines() == [
+        "3 queries: nothing to analyze.",
+        "",
+        "Not analyzable by Dovetail:",
+        "  db.h: it is a Hive table; in 3 of 3 queries",
+        f"    {both.statement};",
+    ]
 
 
 def test_wrong_arguments(spark: SparkSession) -> None:

@@ -61,7 +61,7 @@ TYPED: dict[str, list[str]] = {
     "compare": ["compare", QUERY, "--no-warmup", "--json", "--view", "shop"],
     "differ": ["compare", "SELECT uuid()", "--no-warmup"],
     "advise": ["advise", QUERY, "SELECT 1", "--json", "--view", "shop"],
-    "analyze": ["analyze", "parquet.`shop/sales`", "--json"],
+    "analyze": ["analyze", "parquet.`shop/sales`", "--groups", "item_id,store_id", "--json"],
     "stats": ["stats", "parquet.`shop/sales`", "--json"],
     "analyze a file": ["analyze", "json.`sevens.json`", "--json"],
     "forget a table": ["history", "--forget-table", "my-table", "--view", "my-table=shop/item"],
@@ -80,6 +80,7 @@ TYPED: dict[str, list[str]] = {
     "no table": ["explain", "SELECT * FROM nosuch"],
     "no target": ["analyze", "nosuch"],
     "no statistics": ["stats", "db.nosuch"],
+    "no rows": ["rows", "c.json", "--set", "5", "--table", "nosuch"],
     "no path": ["analyze", "parquet.`/nosuch`"],
     "no pin": ["pins", "--remove", "nosuch"],
     "no place": ["analyze", "parquet.`shop/sales`", "--conf", "spark.dovetail.store.path=/proc/none"],
@@ -98,7 +99,7 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
     assert len(page) > 10
     done = run_python(COMMANDS, QUERY, json.dumps({**TYPED, **page}))
     found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("found:"))[len("found:") :])
-    failing = ("differ", "no table", "no target", "no statistics", "no path", "no pin", "no place")
+    failing = ("differ", "no table", "no target", "no statistics", "no rows", "no path", "no pin", "no place")
     assert {name: code for name, (code, _, _) in found.items() if code != 0} == dict.fromkeys(failing, 1)
     out = {name: text for name, (_, text, _) in found.items()}
     err = {name: text for name, (_, _, text) in found.items()}
@@ -110,6 +111,7 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
     assert {table["state"] for table in json.loads(out["advise"])["tables"]} == {"unknown"}
     assert json.loads(out["analyze"])["rows"] == json.loads(out["stats"])["rows"] == 5000
     assert json.loads(out["stats"])["columns"][0]["source"] == "dovetail"
+    assert [group["columns"] for group in json.loads(out["stats"])["groups"]] == [["item_id", "store_id"]]
     assert json.loads(out["analyze a file"])["rows"] == 7
     assert err["forget a table"] == "dovetail: no history\n"
     assert json.loads(out["formats"])["same_answer"] is True
@@ -130,7 +132,7 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
         assert err[name].count("\n") == 1, err[name]
     assert "nosuch" in err["no table"]
     hinted = {name for name in failing if "a session with an empty catalog. Name files with --view" in err[name]}
-    assert hinted == {"no table", "no target", "no statistics"}
+    assert hinted == {"no table", "no target", "no statistics", "no rows"}
     assert "/proc/none: the directory could not be created. Set spark.dovetail.store.path" in err["no place"]
 
     # without --master, a command runs where the settings say

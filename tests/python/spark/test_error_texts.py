@@ -193,6 +193,7 @@ CALLS: list[tuple[Callable[[SparkSession], object], str]] = [
     (lambda _: dovetail.status(None), "a Spark session is expected, got NoneType: pass the session that"),  # type: ignore[arg-type]
     (lambda _: dovetail.explain("SELECT 1", "html"), "a Spark session is expected, got str: pass the session that"),  # type: ignore[arg-type]
     (lambda spark: dovetail.compare(spark, 3), "compare takes a DataFrame of Spark or the text of a query, got int"),  # type: ignore[arg-type]
+    (lambda _: dovetail.compare("x", "SELECT 1"), "a Spark session is expected, got str"),  # type: ignore[arg-type]
     (lambda spark: dovetail.compare(spark, QUERY, runs="3"), "runs='3' is not allowed: give a whole number"),  # type: ignore[arg-type]
     (lambda spark: dovetail.explain(True, spark), "the text of a query or its number, got bool"),
     (lambda spark: dovetail.explain(-1, spark), "there is no query -1: the numbers in dovetail.queries begin with 1"),
@@ -207,6 +208,8 @@ CALLS: list[tuple[Callable[[SparkSession], object], str]] = [
     (lambda spark: dovetail.analyze(spark, "star.sales", mode="spark", noscan="no"), "noscan='no' is not allowed"),  # type: ignore[arg-type]
     (lambda spark: dovetail.pins.save(spark, 5), "text is expected for path, got 5"),  # type: ignore[arg-type]
     (lambda spark: dovetail.rows.tell(spark, 10**18, table="t"), "0 or more, with at most 18 digits"),
+    (lambda spark: dovetail.rows.tell(spark, 5, table="star.sale"), "path 'star.sale'. Did you mean sales?"),
+    (lambda spark: dovetail.rows.forget(spark, table="star.sale"), "path 'star.sale'. Did you mean sales?"),
     (lambda spark: dovetail.rows.tell(spark, True, table="t"), "rows=True is not allowed: give a whole number"),
     (lambda spark: dovetail.rows.tell(spark, 2.5, table="t"), "rows=2.5 is not allowed: give a whole number"),  # type: ignore[arg-type]
     (

@@ -121,6 +121,16 @@ def test_a_past_query_is_explained_by_its_number(spark: SparkSession, joined: Da
     for argument in (f"{last.id}", f"'{last.id}'"):
         (row,) = spark.sql(f"SELECT * FROM dovetail_explain({argument}, 'json')").collect()
         assert json.loads(row.explain)["groups"] == [group]
+    # the settings of today say nothing about the day on which it was planned
+    spark.conf.set("spark.dovetail.enabled", "false")
+    spark.conf.set("spark.dovetail.cost.model", "cardWeight")
+    try:
+        past = dovetail.explain(last.id, spark)
+    finally:
+        spark.conf.unset("spark.dovetail.enabled")
+        spark.conf.unset("spark.dovetail.cost.model")
+    assert past.to_dict() == found.to_dict()
+    assert " reordered the joins: saves " in str(past)
     assert "110" in repr(dovetail.queries(spark))
     with pytest.raises(StatementError, match=rf"has no query 999999: it has \d+ to {last.id}"):
         dovetail.explain(999999, spark)

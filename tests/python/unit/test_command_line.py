@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 from argparse import Namespace
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,7 @@ from users import as_a_user
 
 import dovetail
 from dovetail import doctor, jars
-from dovetail.cli import commands, views
+from dovetail.cli import commands, tables, views
 from dovetail.cli import session as sessions
 from dovetail.cli.session import cause
 from dovetail.cli.steering import load_rows
@@ -183,6 +183,8 @@ WRONG = [
     (["analyze", ""], "'' is not a table name"),
     (["analyze", "SELECT 1"], "it is a query. Name a table or files; `dovetail advise` lists the tables to analyze"),
     (["analyze", "t", "--columns", ","], "',' has no name in it"),
+    (["analyze", "t", "--groups", "a"], "'a' is one column; a group has two or more"),
+    (["analyze", "t", "--groups", "a,b", "--mode", "spark"], "--groups cannot be combined with --mode spark"),
     (["explain", "SELECT 1", "--remote", "host:15002"], "such as sc://host:15002"),
     (["explain", "SELECT 1", "--remote", "sc://host:port"], "such as sc://host:15002"),
     (["pins", "--remove", ""], "argument --remove: it is empty"),
@@ -287,6 +289,32 @@ def test_rows_are_read_from_a_file_whose_name_is_not_encoded(monkeypatch: pytest
     spark: Any = None
     load_rows(spark, Namespace(rows=Path("/data/my rows/ü%.json")))
     assert loaded == ["file:///data/my rows/ü%.json"]
+
+
+def test_analyze_collects_all_columns_in_both_modes(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[tuple[Any, ...]] = []
+
+    def analyze(spark: object, target: str, columns: object, *, mode: str, progress: bool, groups: object) -> Answer:
+        calls.append((columns, mode, groups))
+        return Answer()
+
+    monkeypatch.setattr(tables, "session", lambda given: nullcontext())
+    monkeypatch.setattr(dovetail, "analyze", analyze)
+    for words in ([], ["--mode", "spark"], ["--columns", "all"], ["--columns", "a, b", "--groups", "a,b"]):
+        assert typed("analyze", "t", *words).code == 0
+    assert calls == [
+        ("all", "dovetail", []),
+        ("all", "spark", []),
+        ("all", "dovetail", []),
+        (["a", "b"], "dovetail", [["a", "b"]]),
+    ]
+
+
+class Answer:
+    """What a call returns."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {}
 
 
 def test_packages_that_a_remote_session_needs_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -30,6 +31,19 @@ def test_a_prompt_shows_what_print_shows(value: Display) -> None:
     assert html.endswith("</div>")
     # values are escaped
     assert not re.search(r"<k>|a < b", html)
+
+
+def test_tables_that_are_given_by_path_are_told_apart() -> None:
+    names = [f"parquet.`s3a://bucket/warehouse/europe/{name}`" for name in ("sales", "store")]
+    advice = Advice(1, tuple(replace(ITEM, table=name) for name in names))
+    assert re.findall(r"^(parquet\S+)", str(advice), re.MULTILINE) == [
+        "parquet.`s3a:/…/warehouse/europe/sales`",
+        "parquet.`s3a:/…/warehouse/europe/store`",
+    ]
+    # a notebook has room for the whole names
+    assert all(name in advice._repr_html_() for name in names)
+    without_folders = str(Advice(1, (replace(ITEM, table=f"db.{'a' * 30}{'z' * 30}"),)))
+    assert f"\ndb.{'a' * 16}…{'z' * 20}  unknown" in without_folders
 
 
 def test_a_listing_is_a_tuple_that_shows_a_table() -> None:

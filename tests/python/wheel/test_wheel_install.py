@@ -5,6 +5,7 @@ DOVETAIL_WHEEL_PYSPARK selects the pyspark version (default: that of this run), 
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -73,14 +74,23 @@ def supported() -> bool:
 needs_a_jar = pytest.mark.skipif(not supported(), reason=f"Dovetail has no jar for pyspark {PYSPARK}")
 
 
+def license_in(jar: bytes) -> str:
+    with zipfile.ZipFile(io.BytesIO(jar)) as archive:
+        return archive.read("META-INF/LICENSE").decode()
+
+
 def test_the_wheel_has_every_jar_and_its_types(wheel: Path) -> None:
     assert wheel.name == f"dovetail_spark-{dovetail.__version__}-py3-none-any.whl"
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
         metadata = archive.read(f"dovetail_spark-{dovetail.__version__}.dist-info/METADATA").decode()
+        licenses = {
+            line.jar_name: license_in(archive.read(f"dovetail/jars/{line.jar_name}")) for line in supported_lines()
+        }
     assert {f"dovetail/jars/{line.jar_name}" for line in supported_lines()} <= names
     assert {"dovetail/jars/lines.json", "dovetail/py.typed", "dovetail/__init__.py"} <= names
     assert not [name for name in names if name.startswith(("tests", "scala", "python/"))]
+    assert {jar: "Apache License" in text for jar, text in licenses.items()} == dict.fromkeys(licenses, True)
     required = [line for line in metadata.splitlines() if line.startswith("Requires-Dist") and "extra ==" not in line]
     assert required == []
 

@@ -66,7 +66,7 @@ class ExplainSuite extends StarSuite {
   test("what is told of the query as a whole is no group of joins beside those that were found") {
     val found  = GroupReport.leftAlone(Vector("a", "b", "c"), "no statistics")
     val cut    = GroupReport.leftAlone(Vector.empty, "planning time is up")
-    val layout = new ReportText("1", enabled = true, costModel = "physical", verbose = false)
+    val layout = new ReportText("1", enabled = true, verbose = false)
     val both   = layout(Vector(found, cut), Vector("total" -> 1.0)).split("\n").toVector
     assert(both.head == "Dovetail 1 left the joins alone: no statistics.", both)
     assert(both.contains("Cut short: planning time is up."), both)

@@ -206,6 +206,20 @@ class QueryLogSuite extends StarSuite with Eventually {
     assert(large.computes.isEmpty && !large.warm && large.end == RunEnd.Finished)
   }
 
+  test("a past query is explained as it was planned, whatever the settings are now") {
+    val before = lastId
+    val frame  = withoutIdempotenceCheck { val f = spark.sql(star); f.collect(); f }
+    eventually(assert(newest.getAs[Long]("id") > before && newest.getAs[Int]("runs") == 1))
+    withConf(DovetailConf.Enabled.key -> "false", DovetailConf.CostModel.key -> "cardWeight") {
+      val past = spark.sql(s"SELECT * FROM dovetail_explain('$lastId', 'json')").head().getString(0)
+      assert(past.contains("\"enabled\":true,\"cost_model\":\"physical\""), past)
+      assert(past.contains(" reordered the joins: saves ") && past.contains(", physical costs"), past)
+      assert(!past.contains("switched off"), past)
+      val section = PlanSection(frame.queryExecution.executedPlan)
+      assert(section.contains(" reordered the joins: saves "), section)
+    }
+  }
+
   test("the section of a plan's explain") {
     val frame = withoutIdempotenceCheck { val f = spark.sql(star); f.collect(); f }
     eventually(assert(newest.getAs[Int]("runs") == 1))

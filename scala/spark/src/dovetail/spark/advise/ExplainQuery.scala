@@ -46,16 +46,18 @@ object ExplainQuery {
     val query  = logged.find(_.id.toString == number).getOrElse(
       refuse(s"dovetail_queries() has no query $number: $known (spark.dovetail.log.queries is the number it keeps)")
     )
-    report(session, format, query.groups, Vector("total" -> query.millis), Vector.empty, None)
+    // the log has only queries that were planned with Dovetail on
+    report(session, enabled = true, format, query.groups, Vector("total" -> query.millis), Vector.empty, None)
   }
 
   private def planned(session: SparkSession, sql: String, format: String, run: String): String = {
-    val state = session.sessionState
+    val state   = session.sessionState
+    val enabled = DovetailConf.Enabled.get(state.conf)
     // without SKIP, planning would execute statements that write or drop
     val execution  = state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP)
     val (_, trace) = Trace.collecting(execution.optimizedPlan)
     val informed   = withMissing(session, trace)
-    if (run != "actual") report(session, format, informed, trace.millis, notes(trace), None)
+    if (run != "actual") report(session, enabled, format, informed, trace.millis, notes(trace), None)
     else {
       val start = System.nanoTime()
       val plan  = executed(execution)
@@ -64,29 +66,32 @@ object ExplainQuery {
         ExecutedSteps(plan, informed)
       )
       val counted = ActualReducers(plan, ActualRows(plan, informed))
-      report(session, format, counted, trace.millis, notes(trace), Some(ExecutedRun(ran, steps)))
+      report(session, enabled, format, counted, trace.millis, notes(trace), Some(ExecutedRun(ran, steps)))
     }
   }
 
+  /** @param enabled whether Dovetail was on when the query was planned */
   private def report(
       session: SparkSession,
+      enabled: Boolean,
       format: String,
       groups: Vector[GroupReport],
       millis: Vector[(String, Double)],
       notes: Vector[String],
       run: Option[ExecutedRun]
   ): String = {
-    val conf                   = session.sessionState.conf
-    val enabled                = DovetailConf.Enabled.get(conf)
-    val model                  = DovetailConf.CostModel.get(conf)
-    def text(verbose: Boolean) = new ReportText(BuildInfo.version, enabled, model, verbose)(groups, millis, notes, run)
+    def text(verbose: Boolean) = new ReportText(BuildInfo.version, enabled, verbose)(groups, millis, notes, run)
     format match {
       case "json" =>
         val texts = Seq("text" -> text(verbose = false), "verbose" -> text(verbose = true))
-        ReportJson(BuildInfo.version, enabled, model, groups, millis, notes, run, texts)
+        ReportJson(BuildInfo.version, enabled, costModel(session, groups), groups, millis, notes, run, texts)
       case other => text(verbose = other == "verbose")
     }
   }
+
+  /** The cost model that priced the groups; if it priced none, the session's. */
+  private def costModel(session: SparkSession, groups: Vector[GroupReport]): String =
+    groups.flatMap(_.costModel).headOption.getOrElse(DovetailConf.CostModel.get(session.sessionState.conf))
 
   /** Remarks on hints that keep joins out of groups. */
   private def notes(trace: Trace): Vector[String] =

@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.log
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.dovetail.base.{Callers, DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.{Callers, FailOpen}
 import org.apache.spark.sql.dovetail.BuildInfo
 import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.report.ReportText
@@ -17,11 +17,10 @@ object PlanSection {
 
   def apply(plan: SparkPlan): String = FailOpen("explaining a plan", (_: String) => "") {
     SparkSession.getActiveSession.fold("") { session =>
-      val conf   = session.sessionState.conf
       val found  = filled(QueryLog(session).entriesOf(plan))
       val groups = found.flatMap(_.groups)
-      def text   =
-        new ReportText(BuildInfo.version, DovetailConf.Enabled.get(conf), DovetailConf.CostModel.get(conf), false)
+      // the log has only queries that were planned with Dovetail on
+      def text = new ReportText(BuildInfo.version, enabled = true, verbose = false)
       if (found.isEmpty) ""
       else if (inFull()) text(groups, Vector("total" -> found.map(_.millis).sum))
       else text.short(groups)

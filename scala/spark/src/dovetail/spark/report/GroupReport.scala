@@ -22,7 +22,8 @@ import org.apache.spark.sql.dovetail.leaf.LeafNames
  * @param relations the group's relations, with sizes unless the group was left alone
  * @param edges     edges of the join graph: for each equivalence class and predicate, the relations that it connects
  * @param before    the written order with its costs
- * @param after     the chosen plan, if it differs from the written one in its order or its broadcasts
+ * @param after     the chosen plan, if it differs from the written one in its order, its broadcasts or its Bloom
+ *                  filters
  * @param runnerUp  the best order other than the chosen one
  * @param costModel name of the cost model
  * @param missing   tables that lack statistics which the estimates need

@@ -7,10 +7,11 @@ package org.apache.spark.sql.dovetail.report
  * The first sentence says what happened and why. A plan is a table of steps, and each step names the steps that it
  * builds on, so a plan of 30 joins is a table of 30 short lines. Costs are relative to the cost of the written order.
  *
+ * @param enabled whether Dovetail was on when the query was planned
  * @param verbose whether to show details of the search, absolute costs, all bounds, and the reason for every join
  *                method
  */
-final class ReportText(version: String, enabled: Boolean, costModel: String, verbose: Boolean) {
+final class ReportText(version: String, enabled: Boolean, verbose: Boolean) {
   import ReportNumbers._
   import ReportText._
 
@@ -108,7 +109,8 @@ final class ReportText(version: String, enabled: Boolean, costModel: String, ver
 
   private def group(g: GroupReport): Vector[String] = {
     val search =
-      if (verbose) g.algorithm.map(a => s"  search: $a, ${g.pairs} pairs of sub-plans, $costModel costs") else None
+      for (a <- g.algorithm; costs <- g.costModel if verbose)
+        yield s"  search: $a, ${g.pairs} pairs of sub-plans, $costs costs"
     val whole = g.before.fold(0.0)(_.cost.total)
     val plans =
       g.before.toVector.flatMap(tree("written", _, whole)) ++ g.after.toVector.flatMap(tree("chosen", _, whole))
