@@ -4,6 +4,7 @@ import java.nio.file.{Files, Path}
 
 import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.footers.FooterCache
 import org.apache.spark.sql.dovetail.sample.FileSampleCache
@@ -173,6 +174,25 @@ class FileSampleSuite extends DovetailSuite {
         assert(found > truth / 2.0 && found < truth * 2.0, s"year $year: $found instead of $truth")
       }
       assert(rows(sales.select("day").join(days.where("year = 20").select("day"), "day")) < 3000.0)
+    }
+  }
+
+  test("a key with NULLs that a program has written as floating-point numbers is the key that it refers to") {
+    withDirectory { d =>
+      // one user in a hundred has most of the posts
+      spark.range(0L, 400000L, 1L, 1).selectExpr("id", "pmod(hash(id), 100) = 0 AS vip", "id % 7 AS x")
+        .write.parquet(d.resolve("users").toString)
+      val users = spark.read.parquet(d.resolve("users").toString)
+      users.where("vip").selectExpr("id AS user").crossJoin(spark.range(70).toDF("n")).select("user")
+        .union(spark.range(0L, 120000L).selectExpr("id * 3 AS user"))
+        .selectExpr("CAST(IF(pmod(hash(user, rand(3)), 20) = 0, NULL, user) AS DOUBLE) AS user")
+        .coalesce(1).write.parquet(d.resolve("posts").toString)
+      val posts = spark.read.parquet(d.resolve("posts").toString)
+      Seq("CAST(user AS BIGINT) user", "user").foreach { key =>
+        val joined         = posts.selectExpr(key).join(users.where("vip"), col("user") === col("id"))
+        val (found, truth) = (rows(joined), joined.count().toDouble)
+        assert(found > truth / 2.0 && found < truth * 2.0, s"$key: $found instead of $truth")
+      }
     }
   }
 

@@ -3,7 +3,7 @@ package dovetail.kernel.size
 import scala.collection.mutable
 
 import dovetail.kernel.graph.JoinGraph
-import dovetail.kernel.profile.{Assumptions, RelationSample}
+import dovetail.kernel.profile.RelationSample
 import dovetail.kernel.size.SampleTree.Node
 
 /**
@@ -160,20 +160,25 @@ final private[size] class MessagePassing(
   }
 
   /**
-   * Combinations of several keys that relations may ask for: those of the relation that has most of them. Nearly all
-   * deliveries of a match ask for a wicket that does not exist.
+   * Combinations of several keys that relations may ask for: those of the relation that has most of them, if they are
+   * clearly more than the node's own. Nearly all deliveries of a match ask for a wicket that does not exist.
    */
   private def jointDomain(node: Node): Double = {
-    val single               = Assumptions.jointNdv(node.classes.map(domainOf(_)))
-    val ofClasses            = node.classes.forall(graph.classes.indices.contains)
-    def combinations(r: Int) = (if (ofClasses) graph.groupNdv(r, node.classes) else None)
-      .getOrElse(math.min(single, math.max(graph.relations(r).profile.baseRows, 1.0)))
-    val others =
-      if (ofClasses) graph.classes(node.classes.head).relations.filter(r =>
-        node.classes.forall(c => graph.classes(c).relations.contains(r))
-      )
-      else Vector.empty
-    (node.relation +: others).map(combinations).max
+    val single                              = node.classes.map(domainOf(_))
+    val ofClasses                           = node.classes.forall(graph.classes.indices.contains)
+    def counted(r: Int)                     = if (ofClasses) graph.groupNdv(r, node.classes) else None
+    def known(r: Int)                       = node.classes.flatMap(graph.classes(_).memberOf(r)).map(_.column.domain)
+    def joint(r: Int, domains: Seq[Double]) =
+      EqualityShare.jointDomain(counted(r), domains, math.max(graph.relations(r).profile.baseRows, 1.0))
+    // combinations of a relation of whose columns nothing is known say nothing
+    val others = if (!ofClasses) Vector.empty
+    else graph.classes(node.classes.head).relations.filter(_ != node.relation).map(r => r -> known(r)).collect {
+      case (r, domains) if domains.size == node.classes.size && (counted(r).isDefined || domains.forall(_.isDefined)) =>
+        joint(r, domains.zip(single).map { case (own, ofClass) => own.getOrElse(ofClass) })
+    }
+    val own  = joint(node.relation, single)
+    val most = others.foldLeft(own)(math.max)
+    if (most > MuchMore * own) most else own
   }
 }
 
@@ -201,6 +206,9 @@ private[size] object MessagePassing {
     while (i < values.length) { result(i) = f(values(i)); i += 1 }
     result
   }
+
+  /** Factor by which numbers of combinations that are estimated from samples of the same keys may differ. */
+  private val MuchMore = 2.0
 
   /**
    * Bytes of what one object keeps: enough for messages of thousands of sets. It is a small part of the heap, because

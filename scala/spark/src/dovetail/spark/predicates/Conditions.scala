@@ -5,6 +5,7 @@ import scala.util.Try
 
 import dovetail.kernel.profile.{Condition => C}
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.dovetail.base.KeyRangeFilter
 import org.apache.spark.sql.types._
 
@@ -59,8 +60,11 @@ final class Conditions {
     case c: Cast if isText(c.child.dataType) && isText(c.dataType) => column(c.child)
     // a CHAR column is padded to its length wherever it is read
     case CharPadding(text, _) => column(text)
-    case a: Alias             => column(a.child)
-    case _                    => None
+    // Spark adds them to floating-point keys
+    case n: NormalizeNaNAndZero          => column(n.child)
+    case k: KnownFloatingPointNormalized => column(k.child)
+    case a: Alias                        => column(a.child)
+    case _                               => None
   }
 
   /**

@@ -33,7 +33,7 @@ object JoinKeys {
     case _: IntegralType | DateType | TimestampType | TimestampNTZType =>
       Some(new JoinKeys(true, _.asInstanceOf[Number].longValue))
     case _: DayTimeIntervalType | _: YearMonthIntervalType => Some(new JoinKeys(true, _.asInstanceOf[Number].longValue))
-    case _: FloatType | _: DoubleType => Some(new JoinKeys(false, v => bits(v.asInstanceOf[Number].doubleValue)))
+    case _: FloatType | _: DoubleType => Some(new JoinKeys(false, v => ofDouble(v.asInstanceOf[Number].doubleValue)))
     case _: DecimalType               =>
       Some(new JoinKeys(false, v => v.asInstanceOf[Decimal].toJavaBigDecimal.stripTrailingZeros.hashCode.toLong))
     case StringType => Some(new JoinKeys(false, v => text(v.asInstanceOf[UTF8String])))
@@ -52,11 +52,20 @@ object JoinKeys {
     case (_: IntegralType, _: IntegralType) => true
     case (_: DecimalType, _: DecimalType)   => true
     case (FloatType, DoubleType)            => true
-    case _                                  => from == to
+    // a key with NULLs becomes a floating-point column in some programs, and the key that it refers to is cast
+    case (ByteType | ShortType | IntegerType, DoubleType) => true
+    case _                                                => from == to
   })
+
+  /** The same for nearly all values: a long integer beyond 2^53^ becomes a floating-point number near it. */
+  def nearlySame(from: DataType, to: DataType): Boolean = same(from, to) || (from == LongType && to == DoubleType)
 
   private def text(s: UTF8String): Long = XXH64.hashUnsafeBytes(s.getBaseObject, s.getBaseOffset, s.numBytes, Seed)
 
-  /** In Spark, NaN equals NaN, and -0.0 equals 0.0. */
-  private def bits(d: Double): Long = java.lang.Double.doubleToLongBits(if (d == 0.0) 0.0 else d)
+  /** A whole number has the key of that integer. In Spark, NaN equals NaN, and -0.0 equals 0.0. */
+  private def ofDouble(d: Double): Long =
+    if (d == math.rint(d) && math.abs(d) <= MostWhole) d.toLong else java.lang.Double.doubleToLongBits(d)
+
+  /** 2^53^: up to here, each whole number is a floating-point number of its own. */
+  private val MostWhole = 9007199254740992.0
 }

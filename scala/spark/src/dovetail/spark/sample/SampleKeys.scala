@@ -1,7 +1,8 @@
 package org.apache.spark.sql.dovetail.sample
 
 import dovetail.kernel.profile.{KeyColumn, KeyMemo, SetCounts}
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, KnownFloatingPointNormalized}
+import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.dovetail.base.{BoundedCache, HeapLimit}
 import org.apache.spark.sql.dovetail.predicates.JoinKeys
 import org.apache.spark.sql.dovetail.table.TableSample
@@ -57,9 +58,12 @@ private[sample] object SampleKeys extends KeyMemo {
   /** The column with the same keys as the expression: a cast without loss keeps the keys of its input. */
   private def column(e: Expression): Option[BoundReference] = e match {
     case b: BoundReference => Some(b)
-    case c: Cast if Cast.canUpCast(c.child.dataType, c.dataType) && JoinKeys.same(c.child.dataType, c.dataType) =>
+    case c: Cast if Cast.canUpCast(c.child.dataType, c.dataType) && JoinKeys.nearlySame(c.child.dataType, c.dataType) =>
       column(c.child)
-    case _ => None
+    // Spark adds them to floating-point keys; the keys are normalized anyway
+    case n: NormalizeNaNAndZero          => column(n.child)
+    case k: KnownFloatingPointNormalized => column(k.child)
+    case _                               => None
   }
 
   private def kept[K, V](cache: BoundedCache[K, V], key: K)(made: => V): V = cache.get(key).getOrElse {
