@@ -43,6 +43,9 @@ final class TableFooters private (
   private val all: Vector[(FileStatus, InternalRow)] =
     directories.toVector.flatMap(d => d.files.map(f => f.fileStatus -> d.values)).filter(_._1.getLen > 0L)
 
+  /** Number of files. */
+  def size: Int = all.size
+
   // for a table of many files, numbers of a sample of them in reading order
   private val chosen: Vector[Int]       = Spread(all.size).take(TableFooters.filesOf(columns)).toVector
   private val files: Vector[CachedFile] = chosen.map(all).map { case (f, values) => new CachedFile(f, values) }
