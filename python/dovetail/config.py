@@ -117,7 +117,9 @@ class Config(ConfigBase):
             table. The answer stays in the driver's memory for ten minutes.
         sample_counts: Whether Dovetail counts the rows of a filtered Parquet or ORC table while it plans a query, if
             the estimate of these rows is uncertain and decides between join orders. It reads the columns of the filter
-            from all files, within the planning time, if the order can save several times the work of counting. Needs
+            from all files, within the planning time, if the order can save several times the work of counting. If a
+            sample of the table has too few of the rows that pass, Dovetail reads these rows with their join keys, up to
+            20,000 rows of a table of up to 2,000,000, and keeps them in the driver's memory. Needs
             spark.dovetail.sample.files and spark.dovetail.footers.enabled.
         sample_user_functions: Whether predicates with user-defined functions are tested on rows while a query is
             planned, within its planning time. If false, only Spark's own functions run then: a user-defined function

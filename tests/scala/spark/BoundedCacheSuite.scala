@@ -26,6 +26,13 @@ class BoundedCacheSuite extends DovetailSuite {
     assert(c.size == 1 && c.weight == 1L)
   }
 
+  test("what passes a test is removed with its weight") {
+    val c = cache(10)
+    Seq("a" -> "1", "b" -> "22", "c" -> "333").foreach { case (k, v) => c.put(k, v) }
+    c.removeIf(_ != "b")
+    assert(c.size == 1 && c.weight == 2L && c.get("b").contains("22"))
+  }
+
   test("what is too heavy for the cache stays alone, until the next one comes") {
     val c = cache(3)
     c.put("a", "1")

@@ -58,7 +58,8 @@ class DecidingInputsSuite extends DovetailSuite with BeforeAndAfterAll {
 
   test("a count holds for the same files and condition, and is right") {
     val none = sql.replace("'x'", "'c330000'")
-    assert(group(none).reason.contains("which were counted: 1, estimated"))
+    // one row is less than samples show, so it is read with its key
+    assert(group(none).reason.contains("the rows of big that pass its filter were read: 1, estimated"))
     val both = sql.replace("big.code = 'x'", "big.code = 'x' AND big.t LIKE '%4%5'")
     // a LIKE may take long on a value, so its rows are not counted
     assert(!group(both).reason.contains("counted"))

@@ -242,15 +242,19 @@ class PlanningTimeSuite extends DovetailSuite {
 
   test("predicates whose values may take long run in a thread of their own, others do not") {
     spark.udf.register("own", udf { s: String => s.length })
-    val table                     = spark.range(10).selectExpr("id", "concat('t', id) s", "CAST(id AS DOUBLE) d")
-    def linear(predicate: String) =
-      table.where(predicate).queryExecution.analyzed.collectFirst { case f: Filter => LinearTime(f.condition) }.get
+    val table                        = spark.range(10).selectExpr("id", "concat('t', id) s", "CAST(id AS DOUBLE) d")
+    def condition(predicate: String) =
+      table.where(predicate).queryExecution.analyzed.collectFirst { case f: Filter => f.condition }.get
+    def linear(predicate: String) = LinearTime(condition(predicate))
     for (p <- Seq("id > 3 AND s IN ('a', 'b')", "substring(s, 1, 2) = 't1' OR d IS NULL", "s LIKE 't%' = false"))
       assert(linear(p) == !p.contains("LIKE"), p)
     for (
       p <- Seq("s RLIKE '(t+)+$'", "contains(s, 't')", "own(s) > 1", "regexp_replace(s, 'a', 'b') = s", "id / 0 > 1")
     )
       assert(!linear(p), p)
+    assert(LinearTime.orShortSearch(condition("contains(s, 't') AND id > 3")))
+    for (p <- Seq("contains(s, s)", s"contains(s, '${"t" * 100}')", "s LIKE '%t%'", "s RLIKE 't'"))
+      assert(!LinearTime.orShortSearch(condition(p)), p)
   }
 
   test("many columns: Dovetail's part of planning takes no longer than the budget, by far") {

@@ -40,6 +40,11 @@ final class BoundedCache[K, V](val name: String, val most: Long)(weightOf: V => 
 
   def remove(key: K): Unit = synchronized(Option(entries.remove(key)).foreach(total -= _.weight))
 
+  def removeIf(test: K => Boolean): Unit = synchronized {
+    val each = entries.entrySet.iterator
+    while (each.hasNext) { val e = each.next(); if (test(e.getKey)) { total -= e.getValue.weight; each.remove() } }
+  }
+
   def clear(): Unit = synchronized { entries.clear(); total = 0L }
 
   def size: Int = synchronized(entries.size)

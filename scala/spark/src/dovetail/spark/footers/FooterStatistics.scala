@@ -34,6 +34,16 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
   def readAhead(leaves: Seq[LeafNode], wanted: AttributeSet): Unit =
     reading.read(leaves.filterNot(listed.containsKey).flatMap(list).map(_.request(wanted)))
 
+  /**
+   * Reads the footers of a leaf for which nothing was read yet, unless it has more than so many files. This is for a
+   * leaf with other statistics, of which only the places of the rows are missing.
+   */
+  def readFew(leaf: LeafNode, files: Int): Unit = if (!listed.containsKey(leaf)) {
+    if (list(leaf).exists(_.size <= files)) reading.read(Seq(listed.get(leaf).get.request(AttributeSet.empty)))
+    else listed.remove(leaf)
+    ()
+  }
+
   /** Profile of some columns of a leaf; None if it does not read files, or if no footer could be read. */
   def apply(leaf: LeafNode, columns: Seq[Attribute]): Option[RelationProfile] = {
     if (!listed.containsKey(leaf)) readAhead(Seq(leaf), leaf.outputSet)

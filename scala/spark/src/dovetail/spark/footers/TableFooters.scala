@@ -41,6 +41,9 @@ final class TableFooters private (
     caseSensitive: Boolean,
     matching: ColumnMatching
 ) {
+  /** Number of files. */
+  def size: Int = all.size
+
   // for a table of many files, numbers of a sample of them in reading order
   private val chosen: Vector[Int]       = Spread(all.size).take(TableFooters.filesOf(columns)).toVector
   private val files: Vector[CachedFile] = chosen.map(all).map { case (f, values) => new CachedFile(f, values) }

@@ -129,7 +129,7 @@ final class GroupGraph(
       case es if es.size > 1 && es.forall(_.isInstanceOf[Attribute]) => es.collect { case a: Attribute => a }.distinct
     }
     val wanted = keys.filter(as => as.size > 1 && !profile.groups.contains(as.map(_.exprId.id).toSet)).distinct
-    val found  = for (as <- wanted; sample <- statistics.samples(leaves(leaf)); ndv <- sample.distinct(as))
+    val found  = for (as <- wanted; ndv <- statistics.samples.distinct(leaves(leaf), as))
       yield as.map(_.exprId.id).toSet -> ndv
     profile.copy(groups = profile.groups ++ found)
   }

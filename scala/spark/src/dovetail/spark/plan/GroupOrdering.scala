@@ -100,7 +100,7 @@ final class GroupOrdering(
     off.orElse(refusal(group, predicates)) match {
       case Some(reason) => leftAlone(group, optimized, reason, notes, off.isEmpty && planner.marksKeptGroups)
       case None         =>
-        val estimated = Trace.timed("estimate")(preparation(group, optimized, predicates, reduced))
+        val estimated = Trace.timed("estimate")(preparation.toOrder(group, optimized, predicates, reduced))
         PlanningTime.check()
         val found = search(estimated, share, notes, reduced)
         val order = settled(found, optimized)

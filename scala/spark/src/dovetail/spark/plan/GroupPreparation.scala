@@ -20,6 +20,7 @@ import org.apache.spark.sql.internal.SQLConf
  * @param known        the same graph, corrected by the history and by numbers that users gave
  * @param historyForms keys of the group in the history: for the look-up, and again after the query has run
  * @param memory       bytes of memory that a broadcast may take
+ * @param remarks      what was read for the estimates, for explain
  */
 final case class PreparedGroup(
     group: JoinGroup,
@@ -28,7 +29,8 @@ final case class PreparedGroup(
     estimated: JoinGraph,
     known: KnownGroup,
     historyForms: LazyValue[HistoryForms],
-    memory: Double
+    memory: Double,
+    remarks: Vector[String] = Vector.empty
 ) {
   def graph: JoinGraph = known.graph
 
@@ -57,6 +59,8 @@ final class GroupPreparation(
     repeated: RepeatedInputs,
     above: ClusteringAbove
 ) {
+  private val rare = new RareInputs(planner, statistics)
+
   // as they are now: the keys of the history may be computed later
   private lazy val settings = HistoryForms.Settings(SQLConf.get)
 
@@ -71,9 +75,22 @@ final class GroupPreparation(
       reduced: Set[Int] = Set.empty
   ): PreparedGroup = prepared(group, complete(group, plans, predicates), predicates, reduced)
 
+  /** The same for a group to be ordered: inputs of which samples have too few rows are read before ([[RareInputs]]). */
+  def toOrder(
+      group: JoinGroup,
+      plans: Vector[LogicalPlan],
+      predicates: JoinPredicates,
+      reduced: Set[Int]
+  ): PreparedGroup = {
+    val leaves    = complete(group, plans, predicates)
+    lazy val told = steering.inputs(prepared(group, leaves, predicates, reduced).graph)
+    val remarks   = rare.read(group, leaves, predicates, told)
+    prepared(group, leaves, predicates, reduced).copy(remarks = remarks)
+  }
+
   /** The same group after the statistics have learned more about its leaves. */
   def again(ready: PreparedGroup, reduced: Set[Int]): PreparedGroup =
-    prepared(ready.group, ready.leaves, ready.predicates, reduced)
+    prepared(ready.group, ready.leaves, ready.predicates, reduced).copy(remarks = ready.remarks)
 
   private def prepared(
       group: JoinGroup,

@@ -41,7 +41,7 @@ final class GroupSearch(
     val rules                = ReducerFilters.rules(ready, planner, filters.items)
     def by(costs: CostModel) = {
       val search = searchOf(ready.graph, share, rules, costs)
-      SearchResult(ready, search, choice(ready, search, notes ++ ready.known.note))
+      SearchResult(ready, search, choice(ready, search, notes ++ ready.known.note ++ ready.remarks))
     }
     val first    = by(planner.costs)
     val decision = first.decision

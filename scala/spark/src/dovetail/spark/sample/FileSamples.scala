@@ -49,6 +49,31 @@ final class FileSamples(footers: FooterStatistics, settings: ReaderSettings, con
       )
     } yield count
 
+  /**
+   * The rows of a leaf that a condition keeps; None if its files cannot or may not be read.
+   *
+   * @param keys   columns of join keys, without which the rows are of no use
+   * @param others further columns to keep
+   */
+  def passing(leaf: LeafNode, condition: Expression, keys: AttributeSet, others: AttributeSet): Option[PassingRows] =
+    for {
+      relation <- files(leaf) if enabled
+      groups   <- footers.rowGroups(leaf)
+      key = FileSampleCache.key(relation, groups, settings)
+      // columns may have been read before they became private
+      _ = if (!privacy.isEmpty) PassingRows.forget(key, f => privacy(leaf, f.name))
+      rows <- PassingRows(
+        relation,
+        groups,
+        key,
+        leaf.output,
+        condition,
+        mayRead(leaf, relation),
+        keys,
+        others
+      )
+    } yield rows
+
   private def mayRead(leaf: LeafNode, relation: HadoopFsRelation)(f: StructField): Boolean =
     FileSample.readable(f.dataType) && !privacy(leaf, f.name) && !isOverlaid(relation, f)
 

@@ -197,7 +197,10 @@ final class PlanSample private (
 
 object PlanSample {
 
-  /** The sample of a leaf. Columns of the table and of the leaf are matched by name. */
+  /**
+   * The sample of a leaf, or of filters over it if `table` has exactly the rows that they keep. Columns of the table and
+   * of the leaf are matched by name.
+   */
   def apply(table: TableSample, output: Seq[Attribute], fresh: Boolean): PlanSample = {
     val base  = attributes(table.schema)
     val named = base.map(a => a.name -> a).toMap

@@ -30,6 +30,9 @@ final class PlanSamples(
 ) {
   private val remembered = new IdentityHashMap[LogicalPlan, Option[PlanSample]]
 
+  // samples in whose place all rows that pass are used: only they know the rows that the filters drop
+  private val drawn = new IdentityHashMap[LogicalPlan, Option[PlanSample]]
+
   def apply(plan: LogicalPlan): Option[PlanSample] = {
     val seen = remembered.get(plan)
     if (seen != null) seen
@@ -39,6 +42,21 @@ final class PlanSamples(
       s
     }
   }
+
+  /**
+   * Uses all rows that pass the filters of a plan as its sample from now on.
+   *
+   * @param output columns of the leaf under the filters
+   */
+  def learn(plan: LogicalPlan, rows: TableSample, output: Seq[Attribute]): Unit = {
+    drawn.putIfAbsent(plan, apply(plan))
+    remembered.put(plan, Some(PlanSample(rows, output, fresh = true)))
+    ()
+  }
+
+  /** Number of distinct combinations of columns before all filters ([[PlanSample.distinct]]). */
+  def distinct(plan: LogicalPlan, of: Seq[Attribute]): Option[Double] =
+    (if (drawn.containsKey(plan)) drawn.get(plan) else apply(plan)).flatMap(_.distinct(of))
 
   private def sampled(plan: LogicalPlan): Option[PlanSample] = plan match {
     case r: InMemoryRelation => cached(r).flatMap(apply(_)).map(_.ofThen)

@@ -4,7 +4,7 @@ import scala.util.control.NonFatal
 
 import dovetail.kernel.profile._
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
-import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeSet, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, CTERelationRef, LeafNode, LogicalPlan, Statistics}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
 import org.apache.spark.sql.dovetail.database.{DatabaseStatistics, PushedPredicates}
@@ -12,7 +12,7 @@ import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.leaf.{ColumnarFormat, HiddenRows, LeafNames, LocalRows}
 import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
-import org.apache.spark.sql.dovetail.sample.{FileSamples, ReaderSettings, RowCount, TextSamples}
+import org.apache.spark.sql.dovetail.sample.{FileSamples, ReaderSettings, TextSamples}
 import org.apache.spark.sql.dovetail.table.{
   ColumnStatistics,
   PrivateColumns,
@@ -91,17 +91,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       known.rows(leaf).fold(s)(n => s.copy(of = math.max(n.toLong, s.rows.length + 1L)))
     )
 
-  /**
-   * A count of the rows of a leaf that conjuncts keep; None if its files cannot be read, or if the number of its rows
-   * does not come from them. Predicates by which partitions were pruned hold for all rows that are read.
-   */
-  def count(leaf: LeafNode, conjuncts: Vector[Expression]): Option[RowCount] = leaf match {
-    case r: LogicalRelation if known.rows(r).isEmpty && !HiddenRows.possible(r) =>
-      val pruned = prunedBy(r)
-      conjuncts.filterNot(c => c.references.nonEmpty && c.references.subsetOf(pruned)).reduceOption(And(_, _))
-        .flatMap(files.count(r, _))
-    case _ => None
-  }
+  /** Reads of the rows of a leaf that filters keep. */
+  val filtered: FilteredLeaves = new FilteredLeaves(known, footers, files, prunedBy)
 
   /** Ranges of columns in the row groups that predicates leave, if footers were read ([[FooterStatistics.implied]]). */
   def implied(

@@ -29,7 +29,9 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   val samples: PlanSamples = new PlanSamples(known, leaf => { readNow(); leaves.sample(leaf) }, cached.apply)
 
-  val uncertain: UncertainRows = new UncertainRows(this, leaves)
+  val uncertain: UncertainRows = new UncertainRows(this, leaves.filtered)
+
+  val rare: RareRows = new RareRows(this, leaves.filtered)
 
   private val filters = new FilterStatistics(leaves, samples, apply)
 

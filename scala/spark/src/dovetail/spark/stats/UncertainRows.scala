@@ -9,7 +9,7 @@ import org.apache.spark.sql.dovetail.sample.{CountableInput, RowCount}
  * How uncertain the estimated rows of an input are, and a count of these rows. [[PlanStatistics]] then uses the count
  * instead of the estimate.
  */
-final class UncertainRows(statistics: PlanStatistics, leaves: LeafStatistics) {
+final class UncertainRows(statistics: PlanStatistics, leaves: FilteredLeaves) {
   import UncertainRows._
 
   /** A count of the input's rows; None if they are known already or cannot be counted while a query is planned. */

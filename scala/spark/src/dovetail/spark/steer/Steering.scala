@@ -75,6 +75,11 @@ final class Steering(session: SparkSession, query: LogicalPlan) {
     }
   }
 
+  /** Relations of a graph whose rows the user gave; the graph is made only if the user gave any rows. */
+  def inputs(graph: => JoinGraph): Set[Int] =
+    if (known.queries.isEmpty) Set.empty
+    else graph.relations.filter(_.profile.rows.source == Source.Given).map(_.index).toSet
+
   /**
    * Pinned orders for a group. If there are none, pins of similar groups with the reason why they are not used, because
    * the user may expect them to be used.
