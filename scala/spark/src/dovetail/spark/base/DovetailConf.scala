@@ -156,7 +156,8 @@ object DovetailConf {
     "spark.dovetail.filters.order",
     true,
     "Whether a filter tests a cheap condition before conditions that take at least ten times as long, such as " +
-      "patterns and functions of the user. Conditions that may fail on some rows keep their places."
+      "patterns and functions of the user. Conditions that may fail on some rows keep their places. A LIKE with several " +
+      "texts between wildcards gets conditions that the value contains these texts."
   )
 
   val EarlyGrouping: Setting[Boolean] = boolean(
