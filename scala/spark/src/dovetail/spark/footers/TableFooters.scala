@@ -41,6 +41,7 @@ final class TableFooters private (
     caseSensitive: Boolean,
     matching: ColumnMatching
 ) {
+
   /** Number of files. */
   def size: Int = all.size
 
