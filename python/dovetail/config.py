@@ -69,8 +69,7 @@ class Config(ConfigBase):
         expressions_move_all: For measurements: whether expressions that may fail on some rows are moved like those that
             cannot. A query that Spark answers may then fail.
         filters_order: Whether a filter tests a cheap condition before conditions that take at least ten times as long,
-            such as patterns and functions of the user. Conditions that may fail on some rows keep their places. A LIKE
-            with several texts between wildcards gets conditions that the value contains these texts.
+            such as patterns and functions of the user. Conditions that may fail on some rows keep their places.
         grouping_early: Whether rows are grouped below joins, and below the copies of rows that ROLLUP, CUBE and
             GROUPING SETS make, if many rows form few groups and this saves three tenths of the cost, or
             spark.dovetail.reorder.minGain if that is more. The query's own grouping merges the groups. Applies only to

@@ -156,8 +156,7 @@ object DovetailConf {
     "spark.dovetail.filters.order",
     true,
     "Whether a filter tests a cheap condition before conditions that take at least ten times as long, such as " +
-      "patterns and functions of the user. Conditions that may fail on some rows keep their places. A LIKE with several " +
-      "texts between wildcards gets conditions that the value contains these texts."
+      "patterns and functions of the user. Conditions that may fail on some rows keep their places."
   )
 
   val EarlyGrouping: Setting[Boolean] = boolean(

@@ -26,7 +26,7 @@ object RepeatedInputs {
    *
    * @param steps lists of columns and predicates, from the table upward
    */
-  final case class Form(table: Any, steps: Vector[Seq[Any]])
+  final private case class Form(table: Any, steps: Vector[Seq[Any]])
 
   /** @param reused whether Spark reuses exchanges */
   def apply(plan: LogicalPlan, reused: Boolean): RepeatedInputs = {
@@ -44,7 +44,7 @@ object RepeatedInputs {
     }
 
   /** None if the plan has other operators than projections and filters over one table. */
-  def form(plan: LogicalPlan): Option[Form] = LeafNames.below(plan).map { leaf =>
+  private def form(plan: LogicalPlan): Option[Form] = LeafNames.below(plan).map { leaf =>
     val places = mutable.HashMap.empty[ExprId, Int]
     leaf.output.foreach(a => places.getOrElseUpdate(a.exprId, places.size))
     Form(table(leaf), steps(plan, places))

@@ -29,13 +29,13 @@ final class GroupOrdering(
     shares: SearchShares,
     needed: NeededRows,
     filters: FilterAllowance,
-    ranges: RangeFilters,
     remembers: Boolean
 ) {
   import GroupOrdering.{reported, OrderedGroup}
 
   private val search = new GroupSearch(planner, steering, preparation, statistics.uncertain, filters)
   private val veto   = new OrderVeto(planner, needed)
+  private val ranges = new RangeFilters(planner, statistics, filters)
 
   /** Groups for which this object chose the order, without an order that the user asked for. */
   val atRun: GroupsAtRun = new GroupsAtRun
@@ -126,8 +126,7 @@ final class GroupOrdering(
   private def settled(found: SearchResult, optimized: Vector[LogicalPlan]): OrderedGroup = {
     val ready      = found.ready
     val limited    = veto.ofOrder(ready, found.decision).fold(found.decision)(found.decision.bar)
-    val tree       = if (limited.taken) limited.outcome.best else limited.outcome.original
-    val skipping   = if (limited.asked.isEmpty && needed.all(ready.group.top)) ranges(ready, tree) else Vector.empty
+    val skipping   = if (limited.asked.isEmpty && needed.all(ready.group.top)) ranges(ready) else Vector.empty
     val conditions = RangeFilters.conditions(ready, skipping)
     val inputs     = conditions.foldLeft(optimized) { case (all, (i, e)) => all.updated(i, Filter(e, all(i))) }
     // with a mark, because the rule must not add the ranges again
@@ -281,7 +280,6 @@ object GroupOrdering {
     val shares  = new SearchShares(prepared)
     val needed  = new NeededRows(prepared)
     val filters = new FilterAllowance(plan, Runtime.getRuntime.maxMemory)
-    val ranges  = new RangeFilters(planner, statistics, filters, new RangeCopies(prepared, needed))
-    new GroupOrdering(planner, statistics, steering, preparation, reduction, shares, needed, filters, ranges, remembers)
+    new GroupOrdering(planner, statistics, steering, preparation, reduction, shares, needed, filters, remembers)
   }
 }

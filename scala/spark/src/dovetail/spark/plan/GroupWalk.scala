@@ -13,7 +13,6 @@ import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
  * @param order orders one group, and by another walk the groups inside its leaves
  */
 final private[plan] class GroupWalk(order: JoinGroup => LogicalPlan) {
-  import GroupWalk.{pushes, stopsEarly}
 
   /**
    * Reorders all join groups of the plan. Groups inside the leaves of a group come first, because their order
@@ -44,16 +43,6 @@ final private[plan] class GroupWalk(order: JoinGroup => LogicalPlan) {
     case JoinGroup(g) if g.leaves.size > 2 =>
       Trace.record(_ => GroupReport.leftAlone(GroupNames(g).shown, why)); g.leaves.foreach(asWritten(_, why))
     case other => other.children.foreach(asWritten(_, why))
-  }
-}
-
-private[plan] object GroupWalk {
-
-  /** Whether all joins below an operator, or those on one of its sides, stay as written. */
-  def keepsBelow(plan: LogicalPlan): Boolean = plan match {
-    case RowPlaces(_) => true
-    case j: Join      => pushes(j) || stopsEarly(j)
-    case _            => false
   }
 
   /**

@@ -1,16 +1,11 @@
 package org.apache.spark.sql.dovetail.plan
 
-import org.apache.spark.sql.catalyst.expressions.{And, Attribute, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan}
+import org.apache.spark.sql.catalyst.expressions.{And, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.{FILTER, PLAN_EXPRESSION}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
-import org.apache.spark.sql.dovetail.leaf.PartitionColumns
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, EvaluationCost, LikePieces, Movable}
-import org.apache.spark.sql.execution.LogicalRDD
-import org.apache.spark.sql.execution.columnar.InMemoryRelation
-import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, EvaluationCost, Movable}
 
 /**
  * Puts cheap conjuncts of a filter before expensive ones, because Spark evaluates them in their order and stops at the
@@ -19,11 +14,6 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
  * A conjunct moves only if it cannot fail ([[Movable]]) and costs far less than one before it. All others keep their
  * order, and what was written before them stays before them. So no expression sees a row that it does not see as
  * written.
- *
- * A LIKE with several pieces between wildcards gets cheap conditions of its own: `comment LIKE '%a%b%'` becomes
- * `contains(comment, 'a') AND contains(comment, 'b') AND comment LIKE '%a%b%'` ([[LikePieces]]).
- *
- * The rule comes after [[ReorderJoins]], so that the estimates of a query see its predicates as written.
  */
 object PredicateOrder extends Rule[LogicalPlan] {
 
@@ -34,23 +24,11 @@ object PredicateOrder extends Rule[LogicalPlan] {
     DovetailConf.FiltersOrder.get(conf) && !plan.isStreaming && !RuleScope.writesWhatItReads(plan)
 
   private def reordered(plan: LogicalPlan): LogicalPlan = plan.transformWithPruning(_.containsPattern(FILTER)) {
-    case f @ Filter(condition, child) if condition.deterministic =>
-      val cheap = inOrder(Conjuncts(LikePieces.tested(condition, isScanned(_, child))))
-      if (Conjuncts(condition).corresponds(cheap)(_ eq _)) f else f.copy(condition = cheap.reduceLeft(And(_, _)))
+    case f @ Filter(condition, _) if condition.deterministic =>
+      val written = Conjuncts(condition)
+      val cheap   = inOrder(written)
+      if (written.corresponds(cheap)(_ eq _)) f else f.copy(condition = cheap.reduceLeft(And(_, _)))
   }
-
-  /**
-   * Whether a column comes from files, a cache, or rows in memory. Spark would give new conditions on other tables to
-   * the database, which may compare texts by rules of its own, and those on partitions to the catalog.
-   */
-  private def isScanned(column: Attribute, plan: LogicalPlan): Boolean =
-    plan.collectLeaves().find(_.outputSet.contains(column)).exists {
-      case r: LogicalRelation => r.relation.isInstanceOf[HadoopFsRelation] && !PartitionColumns(r)(column.exprId.id)
-      // Spark has built this scan, and gives it no more conditions
-      case _: DataSourceV2ScanRelation                            => true
-      case _: InMemoryRelation | _: LocalRelation | _: LogicalRDD => true
-      case _                                                      => false
-    }
 
   private def inOrder(written: Vector[Expression]): Vector[Expression] =
     if (written.size < 2 || written.size > MostConjuncts) written

@@ -2,17 +2,15 @@ package org.apache.spark.sql.dovetail.plan
 
 import java.util.Locale
 
-import scala.collection.mutable
-
 import dovetail.kernel.cost.RangeWork
-import dovetail.kernel.enumerate.{JoinTree, KeyRange, KeyRanges, ReducerCandidates, ReducerRules, StreamPartners}
+import dovetail.kernel.enumerate.{KeyRange, KeyRanges, ReducerCandidates}
 import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateFunction, Max, Min}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.base.{DovetailConf, KeyRangeFilter}
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
-import org.apache.spark.sql.dovetail.group.{JoinGroup, RepeatedInputs}
+import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
@@ -32,84 +30,39 @@ import org.apache.spark.sql.types._
  * The rows that the filter drops have no partner, so no order of joins and no estimate changes. [[KeyRanges]] finds the
  * ranges; the footers of the files tell which row groups they meet. The rules of [[ReducerFilters]] apply: which inputs
  * may be filtered, and which may be read again.
- *
- * A table that the query has several times gets a range only if broadcast joins bring all sources of the range to it
- * before its rows are exchanged ([[StreamPartners]]). What Spark may compute once for several of the copies then
- * contains these joins, and the range depends on them alone, so equal parts of the query stay equal ([[RangeCopies]]).
  */
-final class RangeFilters(
-    planner: Planner,
-    statistics: PlanStatistics,
-    allowance: FilterAllowance,
-    copies: RangeCopies
-) {
+final class RangeFilters(planner: Planner, statistics: PlanStatistics, allowance: FilterAllowance) {
   import RangeFilters._
 
   /** Whether a group of two relations is of interest for its ranges, although it has only one order. */
   def mayPay(group: JoinGroup): Boolean =
     allowance.allowsSubqueries && (planner.reducesAlways || group.leaves.exists(RangeFilters.mayPay(_, group.top.conf)))
 
-  /** Ranges of copied tables that are used: Spark computes the subqueries of equal ones once. */
-  private val shared = mutable.Set.empty[Any]
-
-  /**
-   * The ranges that pay off for a group.
-   *
-   * @param tree the chosen order
-   */
-  def apply(ready: PreparedGroup, tree: JoinTree): Vector[Range] =
+  /** The ranges that pay off for a group. */
+  def apply(ready: PreparedGroup): Vector[Range] =
     if (!planner.usesRanges || !allowance.allowsSubqueries || !isLarge(ready)) Vector.empty
     else {
-      val found = PlanningTime.orNoneEarly(all(ready, tree)).getOrElse {
+      val found = PlanningTime.orNoneEarly(all(ready)).getOrElse {
         PlanningTime.cut(s"scans were not filtered by key ranges: ${TimeIsUp.reason}")
         Vector.empty[Range]
       }
-      found.filter(isAllowed(ready, _))
+      val used = found.take(allowance.ranges)
+      allowance.takeRanges(used.size)
+      used
     }
 
-  /** Whether the query may have one more range. Of equal copies, all have theirs or none. */
-  private def isAllowed(ready: PreparedGroup, r: Range): Boolean = {
-    val same = if (isCopied(ready, r.range.reduced)) Some(identity(ready, r)) else None
-    same.exists(shared) || (allowance.ranges > 0 && { allowance.takeRanges(1); shared ++= same; true })
-  }
-
-  /** What a range depends on, whatever the ids of columns. */
-  private def identity(ready: PreparedGroup, r: Range): Any = {
-    val inputs = (r.range.reduced +: r.range.by).map(i => RepeatedInputs.form(ready.group.leaves(i)))
-    (inputs, ready.leaves(r.range.reduced).output.indexWhere(_.exprId == r.key.exprId))
-  }
-
-  private def isCopied(ready: PreparedGroup, relation: Int): Boolean = ready.graph.relations(relation).copies > 1
-
-  private def all(ready: PreparedGroup, tree: JoinTree): Vector[Range] = {
-    val partners = ready.graph.relations.indices.filter(isCopied(ready, _)).map(i => i -> StreamPartners(tree, i)).toMap
-    val rules    = ReducerFilters.allowed(ready, planner, most = 1L, copied = partners.get(_).exists(_.nonEmpty))
-    val scans    = rules.reducible.flatMap { case k @ (r, c) => scanned(ready, r, c).map(k -> _) }.toMap
-    val usable   = rules.copy(
+  private def all(ready: PreparedGroup): Vector[Range] = {
+    val rules  = ReducerFilters.allowed(ready, planner, most = 1L)
+    val scans  = rules.reducible.flatMap { case k @ (r, c) => scanned(ready, r, c).map(k -> _) }.toMap
+    val usable = rules.copy(
       reducible = scans.keySet,
       readable = rules.readable.filter { case (s, c) => keyOf(ready, s, c).isDefined },
       small = rules.small.filter(s => ReducerFilters.fitsIntoOneTask(ready.leaves(s)))
     )
-    apart(usable, partners).flatMap(new KeyRanges(ready.graph, _, () => PlanningTime.check()).all)
-      .filter(r => !isCopied(ready, r.reduced) || keepsCopies(ready, r))
+    new KeyRanges(ready.graph, usable, () => PlanningTime.check()).all
       .flatMap(r => priced(ready, r, scans((r.reduced, r.keys))))
       .groupBy(_.range.reduced).toVector.sortBy(_._1).map(_._2.minBy(_.read))
   }
-
-  /** The rules for tables that the query has once, and for each other one, whose sources must be its partners. */
-  private def apart(rules: ReducerRules, partners: Map[Int, Set[Int]]): Vector[ReducerRules] = {
-    val (copied, once) = rules.reducible.partition { case (r, _) => partners.contains(r) }
-    rules.copy(reducible = once) +: copied.groupBy(_._1).toVector.sortBy(_._1).map { case (r, keys) =>
-      rules.copy(reducible = keys, small = rules.small & partners(r))
-    }
-  }
-
-  /**
-   * Whether a range leaves copies of a part of the query equal. Of two neighbors of the source, the order may differ
-   * from copy to copy.
-   */
-  private def keepsCopies(ready: PreparedGroup, r: KeyRange): Boolean =
-    r.by.size <= 2 && copies.areAlike((r.reduced +: r.by).map(ready.group.leaves))
 
   /** Whether skipping any table as a whole would pay off. */
   private def isLarge(ready: PreparedGroup): Boolean = ready.graph.relations.indices.exists(isLarge(ready, _))

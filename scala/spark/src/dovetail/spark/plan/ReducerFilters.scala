@@ -53,21 +53,12 @@ object ReducerFilters {
   def rules(ready: PreparedGroup, planner: Planner, most: Long): ReducerRules =
     if (!planner.reduces || most <= 0L) ReducerRules.none else allowed(ready, planner, most)
 
-  /**
-   * The same for any filter by the keys of other inputs, whatever the settings say of Bloom filters.
-   *
-   * @param copied whether an input that the query has several times may be filtered
-   */
-  def allowed(
-      ready: PreparedGroup,
-      planner: Planner,
-      most: Long,
-      copied: Int => Boolean = _ => false
-  ): ReducerRules =
+  /** The same for any filter by the keys of other inputs, whatever the settings say of Bloom filters. */
+  def allowed(ready: PreparedGroup, planner: Planner, most: Long): ReducerRules =
     if (ready.leaves.exists(_.exists(FailingScan.runsProgram))) ReducerRules.none
-    else ofKeys(ready, planner, most, copied)
+    else ofKeys(ready, planner, most)
 
-  private def ofKeys(ready: PreparedGroup, planner: Planner, most: Long, copied: Int => Boolean): ReducerRules = {
+  private def ofKeys(ready: PreparedGroup, planner: Planner, most: Long): ReducerRules = {
     val leaves = ready.leaves
     val again  = leaves.indices.filter(i => RereadInput(leaves(i))).toSet
     // both sides of an equality have the same type
@@ -79,9 +70,7 @@ object ReducerFilters {
     ReducerRules(
       // Spark would push a filter on a column that may fail below its computation, to rows that nobody reads otherwise
       keys.collect {
-        case (i, c, key)
-            if !ready.group.fragile.contains(key) && isOnce(ready.graph, i, copied) &&
-              reducible(ready.graph, leaves, i, key, planner) =>
+        case (i, c, key) if !ready.group.fragile.contains(key) && reducible(ready.graph, leaves, i, key, planner) =>
           (i, c)
       }.toSet,
       keys.collect { case (i, c, _) if again(i) => (i, c) }.toSet,
@@ -97,13 +86,9 @@ object ReducerFilters {
     case _                                             => None
   }
 
-  /** Excludes an input that the query has several times but Spark computes once. */
-  private def isOnce(graph: JoinGraph, i: Int, copied: Int => Boolean): Boolean =
-    graph.relations(i).copies == 1 || copied(i)
-
   /**
-   * Whether an input may be reduced by a key. Excludes a table whose files the join prunes by the same key, and other
-   * plans than tables where files are pruned.
+   * Whether an input may be reduced by a key. Excludes an input that the query has several times but Spark computes
+   * once, a table whose files the join prunes by the same key, and other plans than tables where files are pruned.
    */
   private def reducible(
       graph: JoinGraph,
@@ -115,7 +100,7 @@ object ReducerFilters {
     val relation = graph.relations(i)
     // Spark finds the broadcast that prunes partitions by its plan, in which it pushes our filter down to a scan only
     val prunes = planner.prunesScans && graph.relations.exists(_.partitions.nonEmpty)
-    leaves(i).deterministic && !SubqueryCopies.isWhole(leaves(i)) &&
+    leaves(i).deterministic && !SubqueryCopies.isWhole(leaves(i)) && relation.copies == 1 &&
     !(prunes && (relation.partitions.contains(key.exprId.id) || LeafNames.below(leaves(i)).isEmpty))
   }
 

@@ -17,12 +17,10 @@ import org.apache.spark.sql.types._
 final class Conditions {
   private val unknown = mutable.LinkedHashMap.empty[Expression, Long]
 
-  def apply(e: Expression): C = translated(LikePieces.untested(e))
-
-  private def translated(e: Expression): C = e match {
-    case And(l, r)              => C.And(translated(l), translated(r))
-    case Or(l, r)               => C.Or(translated(l), translated(r))
-    case Not(c)                 => C.Not(translated(c))
+  def apply(e: Expression): C = e match {
+    case And(l, r)              => C.And(apply(l), apply(r))
+    case Or(l, r)               => C.Or(apply(l), apply(r))
+    case Not(c)                 => C.Not(apply(c))
     case Literal(null, _)       => C.Constant(keeps = false)
     case Literal(b: Boolean, _) => C.Constant(b)
     case IsNull(c)              => C.IsNull(id(c))

@@ -7,7 +7,7 @@ import scala.collection.mutable
 import dovetail.kernel.profile.RelationSample
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, DynamicPruning, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates, LikePieces}
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 import org.apache.spark.sql.dovetail.table.{TableSample, TableStatistics, TableStatisticsSource}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
@@ -77,7 +77,7 @@ final class PlanSamples(
 
   /** A dynamic pruning filter is left out: it is a copy of a join's filter, which the estimate of the join includes. */
   private def filtered(child: PlanSample, condition: Expression): PlanSample =
-    Conjuncts(LikePieces.untested(condition)).filterNot(_.isInstanceOf[DynamicPruning]).foldLeft(child)(_ filtered _)
+    Conjuncts(condition).filterNot(_.isInstanceOf[DynamicPruning]).foldLeft(child)(_ filtered _)
 
   /**
    * The samples of the relations of a join group, by join keys: first the keys of the equivalence classes, then

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.stats
 import dovetail.kernel.profile.{Assumptions, Estimate, Filters, ImpliedRange, RelationProfile, Sampling}
 import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeSet, Expression, IsNotNull, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan}
-import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, LikePieces, Values}
+import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, Values}
 import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 
@@ -46,7 +46,7 @@ final private[stats] class FilterStatistics(
 
   private def passed(f: Filter): RelationProfile = {
     val child     = of(f.child)
-    val condition = LikePieces.untested(uncounted(f))
+    val condition = uncounted(f)
     val kept      = columnsOf(Filters(child, new Conditions()(condition)))
     val left      = (samples(f.child), samples(f)) match {
       case (Some(before), Some(after)) => tried(child, condition, kept, before, after)

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.base.TextHash
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.leaf.LeafNames
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Disjuncts, LikePieces}
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Disjuncts}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
 import org.apache.spark.sql.types.DataType
@@ -121,7 +121,7 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
     case s: Sort                => peeled(s.child, filtered)
     case w: Window if !filtered => peeled(w.child, filtered)
     case Filter(c, child)       =>
-      val (core, filters) = peeled(child, filtered || removesRows(c)); (core, filters :+ LikePieces.untested(c))
+      val (core, filters) = peeled(child, filtered || removesRows(c)); (core, filters :+ c)
     case other => (other, Vector.empty)
   }
 
