@@ -11,8 +11,7 @@ import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.plan.{GroupOrdering, PredicateOrder, ReorderJoins}
-import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitionDirectory}
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 
 /** No failure in Dovetail makes a query fail: the query answers, one line is logged, and the trace has the reason. */
@@ -350,16 +349,8 @@ class FailureSuite extends StarSuite {
       assert(intercept[SparkException](answer(star)) eq cancelled)
     }
     val plain = spark.table("a").queryExecution.analyzed.collectFirst { case r: LogicalRelation => r }.get
-    val index = new FileIndex {
-      override def rootPaths: Seq[Path]        = Seq.empty
-      override def inputFiles: Array[String]   = Array.empty
-      override def refresh(): Unit             = ()
-      override def sizeInBytes: Long           = 1L
-      override def partitionSchema: StructType = new StructType
-      override def listFiles(partitions: Seq[Expression], data: Seq[Expression]): Seq[PartitionDirectory] =
-        throw cancelled
-    }
-    val leaf = plain.relation match {
+    val index = new VersionedIndex(new Path("/nowhere/cancelled"), 1L, "t", () => throw cancelled)
+    val leaf  = plain.relation match {
       case f: HadoopFsRelation => plain.copy(relation = f.copy(location = index)(spark))
       case other               => fail(other.toString)
     }

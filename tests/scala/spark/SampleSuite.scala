@@ -66,6 +66,25 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
+  test("a few long texts do not hide the others: predicates on them are estimated, without bounds") {
+    withTables("notes") {
+      spark.sql(
+        "CREATE TABLE notes USING parquet AS SELECT id, IF(id % 500 = 0, repeat('long ', 600), concat('genre ', id % 9)) " +
+          "AS info FROM range(30000)"
+      )
+      withDirectory { d =>
+        withConf("spark.dovetail.store.path" -> d.resolve("store").toString) {
+          spark.sql("DOVETAIL ANALYZE TABLE notes")
+          for (p <- Seq("info = 'genre 3'", "info LIKE '%genre 4%'")) {
+            val sql  = s"SELECT count(*) FROM t JOIN notes ON t.id = notes.id JOIN small ON t.k = small.k WHERE $p"
+            val rows = traced(sql)._2.groups.head.relations.find(_.label.contains("notes")).get.rows.get
+            assert(rows.value > 2800.0 && rows.value < 3900.0 && rows.upper >= 30000.0, s"$p: $rows")
+          }
+        }
+      }
+    }
+  }
+
   /** Samples drawn by hand, as the store would hold them. */
   private def known(fresh: Boolean = true): TableStatisticsSource = drawn(fresh, Seq("t" -> Drawn, "small" -> 200))
 

@@ -14,18 +14,18 @@ class ImpliedRangeSuite extends AnyFunSuite {
     val random = new Random(7L)
     val all    = Array.fill(2000)(random.nextInt(1000000)).sorted.map(_.toDouble)
     val month  = all.filter(v => v >= 500000 && v < 512000)
-    val found  = ImpliedRange.ofRows(all, month, complete = false).get
+    val found  = ImpliedRange.ofRows(all, all, month, complete = false).get
     assert(found.low <= month.min && found.high >= month.max)
     near(found.high - found.low, 12000)
     near(found.share, 0.012)
     (1 to 200).foreach { _ =>
       val some = Array.fill(10 + random.nextInt(20))(all(random.nextInt(all.length)))
       // the share that ten random rows leave is below one half once in a hundred times
-      assert(ImpliedRange.ofRows(all, some, complete = false).forall(_.share > 0.25))
+      assert(ImpliedRange.ofRows(all, all, some, complete = false).forall(_.share > 0.25))
     }
-    assert(ImpliedRange.ofRows(all, month.take(9), complete = false).isEmpty, "too few rows")
-    assert(ImpliedRange.ofRows(all, Array.empty, complete = true).isEmpty)
-    assert(ImpliedRange.ofRows(all, month.take(2), complete = true).get.high == month(1), "all rows of the table")
+    assert(ImpliedRange.ofRows(all, all, month.take(9), complete = false).isEmpty, "too few rows")
+    assert(ImpliedRange.ofRows(all, all, Array.empty, complete = true).isEmpty)
+    assert(ImpliedRange.ofRows(all, all, month.take(2), complete = true).get.high == month(1), "all rows of the table")
   }
 
   test("the row groups that are left: in the order of the column, and in no order") {
@@ -56,8 +56,25 @@ class ImpliedRangeSuite extends AnyFunSuite {
     assert(c.nulls == ids.nulls && c.frequent.isEmpty && c.rangeRows.contains(100.0) && c.isLikeKey(10000.0))
     assert(!c.multiplied.isLikeKey(10000.0), "a join may repeat its rows")
     assert(ImpliedRange(0.0, 999.0, 0.5).narrow(ids, 10000.0).frequent.get.values.map(_.key) == Vector(50L))
-    // twice narrowed
-    assert(ImpliedRange(100.0, 199.0, 0.1).narrow(c, 10000.0).rangeRows.contains(10.0))
+    // narrowed again: shares are those of the table
+    val again = ImpliedRange(100.0, 199.0, 0.001).narrow(c, 10000.0)
+    assert(again.rangeRows.contains(10.0) && again.domain.contains(10.0))
+    assert(ImpliedRange(0.0, 5000.0, 0.05).narrow(c, 10000.0) == c, "it is narrower already")
+    assert(ImpliedRange(500.0, 500.0, 0.0001).narrow(c, 10000.0).domain.contains(1.0))
+  }
+
+  test("a range in which few of the values lie that are looked at first is counted on all rows") {
+    val all  = Array.tabulate(20000)(_.toDouble)
+    val some = all.indices.by(40).map(all(_)).toArray
+    val day  = ImpliedRange.ofRows(some, all, (1001 to 1011).map(_.toDouble).toArray, complete = false).get
+    assert(math.abs(day.share / (13.0 / 20000) - 1.0) < 0.01)
+    assert(ImpliedRange.ofRows(some, all, Array(77.0), complete = true).exists(_.share == 1.0 / 20000))
+  }
+
+  test("rows that pass lie in the range, however few a formula has expected there") {
+    val c = ids.copy(rangeRows = Some(10.0))
+    assert(c.ofAtLeast(500.0).rangeRows.contains(500.0) && c.ofAtLeast(5.0) == c && ids.ofAtLeast(5.0) == ids)
+    assert(!ids.copy(domain = Some(0.0), rangeRows = Some(0.0)).isLikeKey(100.0))
   }
 
   test("a column of which rows were added stays, and so does one whose range has nothing in common") {

@@ -48,13 +48,19 @@ class CommonRangeSuite extends AnyFunSuite {
 
   test("a part that predicates of the other side have made keeps its share of the rows") {
     // a hundredth of the sales by a predicate of their own, and one year of days by another
-    val year  = days.copy(domain = 365.0, low = 365.0, high = 730.0, rangeRows = Some(365.0))
+    val year  = days.copy(domain = 365.0, low = 365.0, high = 730.0, rangeRows = Some(365.0), rangeShare = 0.005)
     val some  = input(1e4, 1e6)
     val found = CommonRange(year, input(365.0, 73000.0), opened(sales), some, restriction = 1.0)
     assert(found.pairs === 0.2 && found.domainBefore === 365.0)
     assert(CommonRange(sales, some, opened(year), input(365.0, 73000.0), restriction = 1.0).pairs === 0.2)
     // a dimension without predicates: the sales that are left lie in its range
-    assert(CommonRange(year.copy(rangeRows = None), input(365.0, 365.0), opened(sales), some, 1.0).pairs === 1.0)
+    assert(CommonRange(
+      year.copy(rangeRows = None, rangeShare = 1.0),
+      input(365.0, 365.0),
+      opened(sales),
+      some,
+      1.0
+    ).pairs === 1.0)
   }
 
   test("a value far from all others leaves the rows where they are") {

@@ -63,10 +63,15 @@ class EqualityShareSuite extends AnyFunSuite with ScalaCheckPropertyChecks with 
       (1000.0, 1.0, 1000.0, 1.0)
     )
     forAll(cases) { (tableRows, part, rows, expected) =>
-      assert(ofRows(tableRows, part, rows, None, narrowed = false) === expected)
-      assert(ofRows(tableRows, part, rows, None, narrowed = true) === part)
-      assert(ofRows(1e9, part, rows, Some(tableRows), narrowed = true) === expected)
+      assert(ofRows(tableRows, part, rows, None, narrowed = 1.0) === expected)
+      // all of the part by predicates of the other side
+      assert(ofRows(tableRows, part, rows, None, narrowed = part * 0.5) === part * math.min(1.0, tableRows / rows))
+      if (tableRows >= rows) assert(ofRows(1e9, part, rows, Some(tableRows), narrowed = 0.5) === expected)
     }
+    // a fortieth of the days by the data, and a fifth of these by predicates on the facts; 92 days are left
+    assert(ofRows(73049.0, 0.005, 92.0, None, narrowed = 0.2) === 0.2)
+    // more rows in the range than a formula has expected
+    assert(ofRows(1e6, 1.0, 50000.0, Some(1300.0), narrowed = 1.0) === 1.0)
   }
 
   test("share of the pairs: containment in the larger domain") {

@@ -73,6 +73,15 @@ class JoinSizeSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(math.abs(semiShare(days(0, 72999, 73000) -> relation(73000), sales -> relation(1e6)) - 0.025) < 1e-3)
   }
 
+  test("semi join: predicates on both sides that are independent of each other") {
+    // one in a hundred orders by their day, and items of one in 25 orders by another predicate
+    val orders = days(0, 149999, 150000).copy(domain = Some(150000.0), rangeRows = Some(150000.0))
+    val items  = days(0, 14999999, 600000).copy(domain = Some(15e6))
+    val some   = relation(6e7).copy(rows = Estimate.exactly(6e5, Source.Exact))
+    val mine   = relation(15e6).copy(rows = Estimate.exactly(150000, Source.Exact))
+    assert(math.abs(semiShare(orders -> mine, items -> some) - 0.04) < 0.005)
+  }
+
   test("anti join: of new rows, half of which lie beyond all rows that there are, half have no partner") {
     val share = semiShare(days(500, 1499, 1000) -> relation(1000), days(0, 999, 1000) -> relation(1000))
     assert(math.abs(antiShare(share) - 0.5) < 1e-2)

@@ -48,6 +48,10 @@ object ForeignKeys {
   private def isDense(column: ColumnProfile, rows: Double): Boolean =
     column.domain.contains(rows) && (for (low <- column.min; high <- column.max) yield high - low + 1.0).contains(rows)
 
+  /** Whether a column looks like a key of its relation, and somebody has counted its values. */
+  private[kernel] def isCountedKey(column: ColumnProfile, rows: Double): Boolean =
+    column.isLikeKey(rows) && isCounted(column, rows)
+
   /** Whether the distinct values of a column are more than an upper limit, which bounds no number of partners. */
   private[kernel] def isCounted(column: ColumnProfile, rows: Double): Boolean =
     !column.uncounted || isDense(column, rows)

@@ -34,7 +34,11 @@ final case class Relation(
 
   /** The same relation with a better known number of rows. Its sample then counts as a sample of that many rows. */
   def withRows(rows: Estimate): Relation = copy(
-    profile = profile.copy(rows = rows.bounded(profile.rows.upper), baseRows = math.max(profile.baseRows, rows.value)),
+    profile = profile.copy(
+      rows = rows.bounded(profile.rows.upper),
+      columns = profile.columns.map { case (id, c) => id -> c.ofAtLeast(rows.value) },
+      baseRows = math.max(profile.baseRows, rows.value)
+    ),
     sample = sample.filter(s => s.rows > 0 && s.rows <= rows.value).map(s =>
       s.copy(complete = s.complete && s.rows == rows.value, fraction = s.rows / rows.value)
     )

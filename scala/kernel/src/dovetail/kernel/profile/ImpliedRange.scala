@@ -22,9 +22,12 @@ final case class ImpliedRange(low: Double, high: Double, share: Double) {
    */
   def narrow(c: ColumnProfile, tableRows: Double): ColumnProfile = {
     val (lo, hi) = (c.min.fold(low)(math.max(_, low)), c.max.fold(high)(math.min(_, high)))
-    if (c.unseen > 0.0 || lo > hi) c
+    if (c.unseen > 0.0 || lo > hi || (c.min.contains(lo) && c.max.contains(hi))) c
     else {
-      val domain            = c.domain.map(d => math.max(1.0, d * share))
+      // the range of the column may be narrow already
+      val of                = c.rangeRows.getOrElse(tableRows)
+      val part              = if (of > 0.0) math.min(1.0, share * tableRows / of) else 1.0
+      val domain            = c.domain.map(d => if (lo == hi) 1.0 else math.max(1.0, d * part))
       def inside(v: Double) = v >= lo && v <= hi
       c.copy(
         ndv = (c.ndv ++ domain).reduceOption(_ min _).filter(_ => c.ndv.isDefined),
@@ -33,9 +36,9 @@ final case class ImpliedRange(low: Double, high: Double, share: Double) {
         max = Some(hi),
         histogram = c.histogram.flatMap(_.restrictedTo(lo, hi)),
         frequent = c.frequent.filter(_.values.forall(_.number.isDefined)).flatMap(
-          _.restricted(_.number.exists(inside), share)
+          _.restricted(_.number.exists(inside), part)
         ),
-        rangeRows = Some(share * c.rangeRows.getOrElse(tableRows))
+        rangeRows = Some(part * of)
       )
     }
   }
@@ -54,17 +57,26 @@ object ImpliedRange {
    * about the distance of two rows. A range that is not much narrower than that of all rows is none: rows that were
    * kept by chance leave a little at the ends, too.
    *
-   * @param all      values of rows of the table, in any order
+   * @param some     values of some rows of the sample, in any order
+   * @param all      values of all rows of the sample; for a range in which few of `some` lie
    * @param kept     values of the rows that the predicates keep, in any order
    * @param complete whether these are all rows of the table
    */
-  def ofRows(all: Array[Double], kept: Array[Double], complete: Boolean): Option[ImpliedRange] =
+  def ofRows(
+      some: Array[Double],
+      all: => Array[Double],
+      kept: Array[Double],
+      complete: Boolean
+  ): Option[ImpliedRange] =
     if (kept.isEmpty || (!complete && kept.length < LeastRows)) None
     else {
-      val (first, last) = (kept.min, kept.max)
-      val gap           = if (complete) 0.0 else (last - first) / (kept.length - 1)
-      val (low, high)   = (first - gap, last + gap)
-      narrow(ImpliedRange(low, high, all.count(v => v >= low && v <= high).toDouble / all.length))
+      val (first, last)             = (kept.min, kept.max)
+      val gap                       = if (complete) 0.0 else (last - first) / (kept.length - 1)
+      val (low, high)               = (first - gap, last + gap)
+      def inside(of: Array[Double]) = of.count(v => v >= low && v <= high)
+      val seen                      = inside(some)
+      val (found, from) = if (seen >= FewInside) (seen, some.length) else { val a = all; (inside(a), a.length) }
+      narrow(ImpliedRange(low, high, found.toDouble / from))
     }
 
   /**
@@ -94,6 +106,9 @@ object ImpliedRange {
   }
 
   private def narrow(r: ImpliedRange): Option[ImpliedRange] = Some(r).filter(r => r.share > 0.0 && r.share <= MostShare)
+
+  /** Values in a range that tell its share within a quarter. */
+  private val FewInside = 16
 
   /** Fewer rows that are kept by chance may all lie in one half of the range. */
   private val LeastRows = 10

@@ -56,7 +56,7 @@ final case class ColumnProfile(
    * that the column looks like a key.
    */
   def isLikeKey(rows: Double): Boolean =
-    domain.exists(_ >= Assumptions.UniqueNdvShare * rangeRows.fold(rows)(math.min(_, rows)))
+    domain.exists(d => d > 0.0 && d >= Assumptions.UniqueNdvShare * rangeRows.fold(rows)(math.min(_, rows)))
 
   /** The column after an operation that may repeat rows: bounds that no longer hold are dropped. */
   def multiplied: ColumnProfile = copy(degree = None, width = width.multiplied, rangeRows = None)
@@ -66,6 +66,10 @@ final case class ColumnProfile(
 
   /** The best that is known of where the values lie in their range. */
   def distribution: Option[Histogram] = histogram.orElse(spread)
+
+  /** The column of a relation that has at least these rows: all of them lie in its range. */
+  def ofAtLeast(rows: Double): ColumnProfile =
+    if (rangeRows.isEmpty) this else copy(rangeRows = rangeRows.map(math.max(_, rows)))
 
   def nonNull: Double = 1.0 - nulls.getOrElse(Assumptions.NullFraction)
 }

@@ -20,7 +20,7 @@ final private[size] class ClassFold(capacity: Int) {
   private[this] var repeated     = 0.0
   private[this] var added        = 0.0
   private[this] var several      = false
-  private[this] var cut          = false
+  private[this] var cut          = 1.0
   private[this] var ofFirst      = Option.empty[Double]
   private[this] var spread       = Option.empty[CumulativeShare]
 
@@ -55,8 +55,8 @@ final private[size] class ClassFold(capacity: Int) {
   /** Rows of the first member's table in its range, if predicates have narrowed it. */
   def rangeRows: Option[Double] = ofFirst
 
-  /** Whether predicates have narrowed the range of a member. */
-  def narrowed: Boolean = cut
+  /** Least share of a member's table to which predicates have narrowed its range. */
+  def narrowed: Double = cut
 
   /** Largest share of a member's rows that were added after its range was known. */
   def unseen: Double = added
@@ -76,7 +76,7 @@ final private[size] class ClassFold(capacity: Int) {
     repeated = 0.0
     added = 0.0
     several = false
-    cut = false
+    cut = 1.0
     ofFirst = key.rangeRows
     spread = None
     members = 0
@@ -100,7 +100,7 @@ final private[size] class ClassFold(capacity: Int) {
     repeated += key.repetition
     added = math.max(added, key.unseen)
     if (!key.unique) several = true
-    if (key.rangeRows.isDefined) cut = true
+    cut = math.min(cut, key.rangeShare)
     if (spread.isEmpty) spread = key.shares
     relations(members) = relation
     members += 1

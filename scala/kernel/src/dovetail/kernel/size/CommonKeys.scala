@@ -20,9 +20,10 @@ final case class CommonKeys(mine: Double, theirs: Double, mineWithin: Double, th
 
   /**
    * Share of the one relation's keys that are among `ndv` distinct keys of the other relation (containment). As many of
-   * these as possible lie in the common range.
+   * these lie in the common range as rows of that relation do.
    */
-  def partnered(ndv: Double): Double = mineWithin * math.min(1.0, math.min(ndv, theirs) / math.max(mine, theirs))
+  def partnered(ndv: Double): Double =
+    mineWithin * math.min(1.0, math.min(ndv * theirWithin, theirs) / math.max(mine, theirs))
 }
 
 object CommonKeys {
@@ -40,13 +41,16 @@ object CommonKeys {
     private[CommonKeys] val tableRows = math.max(1.0, relation.baseRows)
     private[CommonKeys] val rows      = math.max(1.0, relation.rows.value)
 
+    private[CommonKeys] val rangeShare =
+      column.rangeRows.fold(1.0)(r => math.max(math.min(1.0, r / tableRows), Double.MinPositiveValue))
+
     /** Share of the values that lie in the range of another key. */
     private[CommonKeys] def partIn(other: Side): Double =
       EqualityShare.ofRange(other.low, other.high, low, high, values, column.distribution.map(_.shares))
 
     /** Share of the rows in a part of the values, which the range of another key makes. */
     private[CommonKeys] def rowsIn(part: Double, other: Side): Double =
-      EqualityShare.ofRows(tableRows, part, rows, column.rangeRows, other.column.rangeRows.isDefined)
+      EqualityShare.ofRows(tableRows, part, rows, column.rangeRows, other.rangeShare)
   }
 
   def apply(mine: Side, other: Side): CommonKeys =

@@ -43,7 +43,7 @@ private[size] object CommonRange {
         domain = math.max(1.0, key.domain * math.min(part, alongOthers)),
         domainBefore = math.max(1.0, before.domain * partBefore),
         pairs = EqualityShare.ofRows(input.tableRows, part, input.rows, key.rangeRows, before.narrowed) *
-          EqualityShare.ofRows(first.tableRows, partBefore, first.rows, before.rangeRows, key.rangeRows.isDefined),
+          EqualityShare.ofRows(first.tableRows, partBefore, first.rows, before.rangeRows, key.rangeShare),
         alongOthers
       )
     }

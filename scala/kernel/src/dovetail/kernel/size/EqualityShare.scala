@@ -55,17 +55,21 @@ private[size] object EqualityShare {
   /**
    * Share of a relation's rows that lie in a part of its key's domain. As many rows are assumed to lie there as that
    * part can hold, because people filter dimensions to the values that the facts have, and facts to the same days. This
-   * does not hold if predicates of the other relation alone have made the part: they are independent of those of this
-   * one.
+   * does not hold as far as predicates of the other relation alone have made the part: they are independent of those of
+   * this one.
    *
    * @param tableRows rows of the relation's table, evenly spread over the domain
    * @param part      share of the domain
    * @param rows      rows that the relation's predicates leave
    * @param rangeRows rows of the table in the domain, if predicates of the relation have narrowed it
-   * @param narrowed  whether predicates have narrowed the range of the other relation's key
+   * @param narrowed  share of the other relation's table to which predicates have narrowed the range of its key
    */
-  def ofRows(tableRows: Double, part: Double, rows: Double, rangeRows: Option[Double], narrowed: Boolean): Double =
-    if (narrowed && rangeRows.isEmpty) part else math.min(1.0, rangeRows.getOrElse(tableRows) * part / rows)
+  def ofRows(tableRows: Double, part: Double, rows: Double, rangeRows: Option[Double], narrowed: Double): Double =
+    if (rangeRows.isEmpty && narrowed < 1.0) {
+      // the part that the data of the other relation makes, and what its predicates leave of that
+      val whole = math.min(1.0, part / narrowed)
+      part / whole * math.min(1.0, tableRows * whole / rows)
+    } else math.min(1.0, math.max(rangeRows.getOrElse(tableRows), rows) * part / rows)
 
   /**
    * Share of the pairs of rows that `a = b` keeps. Every value of the smaller domain is a value of the larger one

@@ -20,6 +20,7 @@ import dovetail.kernel.profile.{ColumnProfile, CumulativeShare, Estimate, Freque
  * @param unseen     share of the rows that were added after its range was known, 0 to 1
  * @param shares     where its values lie, if known; otherwise they are taken as spread evenly over the range
  * @param rangeRows  rows of the table in its range, if predicates have narrowed the range
+ * @param rangeShare the same as a share of the table's rows, 1 if they have not
  * @param most       maximum rows of the table with one value; infinite if nobody has counted them
  */
 final private[size] case class JoinKey(
@@ -35,7 +36,8 @@ final private[size] case class JoinKey(
     unseen: Double = 0.0,
     most: Double = Double.PositiveInfinity,
     shares: Option[CumulativeShare] = None,
-    rangeRows: Option[Double] = None
+    rangeRows: Option[Double] = None,
+    rangeShare: Double = 1.0
 )
 
 /**
@@ -127,13 +129,14 @@ private[size] object JoinInput {
       unseen = column.unseen,
       most = mostRows(column, tableRows),
       shares = column.distribution.map(_.shares),
-      rangeRows = column.rangeRows
+      rangeRows = column.rangeRows,
+      rangeShare = column.rangeRows.fold(1.0)(r => math.max(math.min(1.0, r / tableRows), Double.MinPositiveValue))
     )
   }
 
   /** Maximum rows with one value: as certain, else as many as the most frequent value has. */
   private def mostRows(column: ColumnProfile, tableRows: Double): Double = {
-    val frequent = column.frequent.flatMap(_.values.headOption).map(_.share * tableRows)
+    val frequent = column.frequent.flatMap(_.values.headOption).map(_.share * column.rangeRows.getOrElse(tableRows))
     (column.degree ++ frequent).reduceOption(_ min _).getOrElse(Double.PositiveInfinity)
   }
 }

@@ -258,7 +258,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
   private def likelyKey(o: Operator): Boolean =
     rightIsKey(o) || o.equalities.exists { case (_, m) =>
       val rows = profile(m).baseRows
-      m.column.isLikeKey(rows) && ForeignKeys.isCounted(m.column, rows)
+      ForeignKeys.isCountedKey(m.column, rows)
     }
 }
 

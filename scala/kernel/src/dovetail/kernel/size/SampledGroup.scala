@@ -1,6 +1,6 @@
 package dovetail.kernel.size
 
-import dovetail.kernel.graph.JoinGraph
+import dovetail.kernel.graph.{ForeignKeys, JoinGraph}
 import dovetail.kernel.profile.SetCounts
 
 /**
@@ -25,6 +25,10 @@ private[size] object SampledGroup {
       number(r.profile.rows.value)
       number(r.profile.baseRows)
       list(graph.classesOf(r.index))
+      graph.classesOf(r.index).flatMap(graph.classes(_).memberOf(r.index)).map(_.column).foreach { c =>
+        number(c.domain.getOrElse(Double.NaN))
+        parts += (if (ForeignKeys.isCountedKey(c, r.profile.baseRows)) 1L else 0L)
+      }
       r.sample match {
         case None    => parts += Nothing
         case Some(s) =>

@@ -38,11 +38,11 @@ final private[size] class SampledPieces(
     RelSet(others.toVector.filter(o => classesOf(o).exists(repeated.contains)): _*)
   }
 
-  private def isKey(relation: Int, of: Int): Boolean = {
-    val rows   = graph.relations(relation).profile.baseRows
-    val column = graph.classes(of).memberOf(relation).get.column
-    column.isLikeKey(rows) && ForeignKeys.isCounted(column, rows)
-  }
+  private def isKey(relation: Int, of: Int): Boolean =
+    ForeignKeys.isCountedKey(
+      graph.classes(of).memberOf(relation).get.column,
+      graph.relations(relation).profile.baseRows
+    )
 
   /**
    * The relation at which a count of these relations begins: that whose rows lay together, otherwise that with the

@@ -19,6 +19,9 @@ import org.apache.spark.sql.dovetail.stats.PlanStatistics
 final class RareInputs(planner: Planner, statistics: PlanStatistics) {
   import RareInputs._
 
+  // of all groups of the query
+  private var nanos = MostNanos
+
   /**
    * Reads such rows, and returns a remark for explain on each input; empty if there are none. The statistics know the
    * rows from then on.
@@ -37,7 +40,8 @@ final class RareInputs(planner: Planner, statistics: PlanStatistics) {
       val (known, others) = candidates(group, leaves, predicates, told).sortBy(c => (c.rows.nanos, c.input))
         .partition(_.rows.isKnown)
       val times = others.map(_.rows.nanos).scanLeft(0.0)(_ + _).tail
-      val cheap = others.zip(times).takeWhile(_._2 <= MostNanos).map(_._1).take(MostInputs)
+      val cheap = others.zip(times).takeWhile(_._2 <= nanos).map(_._1).take(MostInputs)
+      nanos -= cheap.map(_.rows.nanos).sum
       (known ++ cheap).sortBy(_.input).flatMap { c =>
         PlanningTime.check()
         val before = statistics(leaves(c.input)).rows.value
@@ -89,7 +93,7 @@ private object RareInputs {
   /** Most inputs of a group that are read. */
   private val MostInputs = 4
 
-  /** Most estimated nanoseconds of all reads for a group: some 50 ms in a JVM that has compiled the code. */
+  /** Most estimated nanoseconds of all reads for a query: some 50 ms in a JVM that has compiled the code. */
   private val MostNanos = 1e8
 
   /** Estimates below are shown with a decimal. */

@@ -19,6 +19,8 @@ import org.apache.spark.sql.types.StructType
  * @param kept    numbers of the rows that pass
  * @param untried conjuncts that could not be evaluated here, and therefore keep all rows
  * @param fresh   whether the table has not changed since the rows were read, and hides no rows from queries
+ * @param cut     places of columns of the table of which a few values are cut: predicates on them are estimated, but
+ *                give no bound and no key
  */
 final class PlanSample private (
     val table: TableSample,
@@ -26,7 +28,8 @@ final class PlanSample private (
     columns: AttributeMap[Expression],
     val kept: RowNumbers,
     val untried: Vector[Expression],
-    fresh: Boolean
+    fresh: Boolean,
+    cut: Set[Int] = Set.empty
 ) {
 
   /** Whether the sample is the whole table in its current state, so that its counts are exact. */
@@ -36,7 +39,7 @@ final class PlanSample private (
    * The same rows for a cached relation. The table may have changed since these rows were read, or the cache may have
    * been filled before such a change.
    */
-  def ofThen: PlanSample = new PlanSample(table, base, columns, kept, untried, fresh = false)
+  def ofThen: PlanSample = new PlanSample(table, base, columns, kept, untried, fresh = false, cut)
 
   /**
    * Upper bound of the number of rows of the table that pass, for a random sample. None if the sampled rows lay
@@ -67,10 +70,14 @@ final class PlanSample private (
 
   /** The rows for which `predicate` is true. */
   def filtered(predicate: Expression): PlanSample =
-    bound(predicate).flatMap(condition => KeptRows(table, kept, condition)) match {
-      case Some(rows) => new PlanSample(table, base, columns, rows, untried, fresh)
-      case None       => new PlanSample(table, base, columns, kept, untried :+ predicate, fresh)
+    (for (condition <- bound(predicate); rows <- KeptRows(table, kept, condition)) yield (condition, rows)) match {
+      case Some((c, rows)) => new PlanSample(table, base, columns, rows, untried, fresh && !readsCut(c), cut)
+      case None            => new PlanSample(table, base, columns, kept, untried :+ predicate, fresh, cut)
     }
+
+  /** @param e expression that is bound to the columns of the table */
+  private def readsCut(e: Expression): Boolean =
+    cut.nonEmpty && e.exists { case b: BoundReference => cut(b.ordinal); case _ => false }
 
   /**
    * Counts which alternatives of an OR these rows satisfy. Unless the sample is the whole table, the counts are mixed
@@ -110,6 +117,7 @@ final class PlanSample private (
       if i >= 0 && Values.ordered(a.dataType) && fresh && table.clusters.isEmpty && kept.size < table.rows.length
       range <- ImpliedRange.ofRows(
         table.numbers(i, table.all, PlanSample.MostLooked),
+        table.numbers(i, table.all, Int.MaxValue),
         table.numbers(i, kept, PlanSample.MostLooked),
         complete && kept.size <= PlanSample.MostLooked
       )
@@ -118,7 +126,7 @@ final class PlanSample private (
   /** The sample after a projection. */
   def projected(list: Seq[(Attribute, Expression)]): PlanSample = {
     val known = list.flatMap { case (a, e) => substituted(e).filter(_ => e.deterministic).map(a -> _) }
-    new PlanSample(table, base, AttributeMap(known), kept, untried, fresh)
+    new PlanSample(table, base, AttributeMap(known), kept, untried, fresh, cut)
   }
 
   /**
@@ -138,7 +146,9 @@ final class PlanSample private (
     def computed(keys: Map[Int, Expression]) = keys.toVector.sortBy(_._1).map { case (c, e) =>
       (c, bound(e), JoinKeys.forType(e.dataType))
     }
-    val columns = (computed(keys) ++ computed(others)).collect { case (c, Some(e), Some(key)) => (c, e, key) }
+    val columns = (computed(keys) ++ computed(others)).collect {
+      case (c, Some(e), Some(key)) if !readsCut(e) => (c, e, key)
+    }
     def lost(known: Iterable[Int]) = keys.nonEmpty && !known.exists(keys.contains)
     if (table.of <= 0L || lost(columns.map(_._1))) None
     else
@@ -199,9 +209,16 @@ object PlanSample {
 
   /**
    * The sample of a leaf, or of filters over it if `table` has exactly the rows that they keep. Columns of the table and
-   * of the leaf are matched by name.
+   * the leaf are matched by name.
+   *
+   * @param cut names of columns of which a few values are cut
    */
-  def apply(table: TableSample, output: Seq[Attribute], fresh: Boolean): PlanSample = {
+  def apply(
+      table: TableSample,
+      output: Seq[Attribute],
+      fresh: Boolean,
+      cut: Set[String] = Set.empty
+  ): PlanSample = {
     val base  = attributes(table.schema)
     val named = base.map(a => a.name -> a).toMap
     new PlanSample(
@@ -213,7 +230,8 @@ object PlanSample {
       )),
       table.all,
       Vector.empty,
-      fresh
+      fresh,
+      base.indices.filter(i => cut(base(i).name)).toSet
     )
   }
 

@@ -61,12 +61,11 @@ final class PlanSamples(
   private def sampled(plan: LogicalPlan): Option[PlanSample] = plan match {
     case r: InMemoryRelation => cached(r).flatMap(apply(_)).map(_.ofThen)
     case leaf: LeafNode      =>
-      (for (t <- known.find(leaf); s <- t.sample)
-        yield PlanSample(
-          s,
-          leaf.output.filter(PlanSamples.isWhole(t, _)),
-          t.counted
-        )).orElse(read(leaf).map(PlanSample(_, leaf.output, fresh = true)))
+      (for (t <- known.find(leaf); s <- t.sample) yield {
+        val (whole, long) = leaf.output.partition(PlanSamples.isWhole(t, _))
+        val cut           = long.filter(a => s.isMostlyShort(a.name))
+        PlanSample(s, whole ++ cut, t.counted, cut.map(_.name).toSet)
+      }).orElse(read(leaf).map(PlanSample(_, leaf.output, fresh = true)))
     case Filter(condition, child) => apply(child).map(filtered(_, condition))
     case Project(list, child)     => apply(child).map(_.projected(list.map {
         case a: Alias => a.toAttribute -> a.child; case e => e.toAttribute -> e

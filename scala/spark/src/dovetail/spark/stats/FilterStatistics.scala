@@ -123,7 +123,7 @@ private[stats] object FilterStatistics {
       val ndv =
         if (read(id)) c.ndv
         else child.column(id).ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))
-      id -> c.copy(ndv = ndv.map(math.min(_, math.max(rows.value, 1.0))))
+      id -> c.copy(ndv = ndv.map(math.min(_, math.max(rows.value, 1.0)))).ofAtLeast(rows.value)
     }
     kept.copy(rows = rows, columns = columns)
   }

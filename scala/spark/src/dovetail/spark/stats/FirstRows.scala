@@ -57,7 +57,9 @@ final private[stats] class FirstRows private (
     val kept   = FilterStatistics.left(input, input, AttributeSet(keys.flatten), rows)
     val unique = if (certain && perGroup == 1.0) FirstRows.combined(keys) else Set.empty[Set[Long]]
     kept.copy(
-      columns = kept.columns.map { case (id, c) => id -> (if (ids(id)) c.recoded.copy(origin = None) else c) },
+      columns = kept.columns.map { case (id, c) =>
+        id -> (if (ids(id)) c.recoded.copy(origin = None) else c).copy(rangeRows = None)
+      },
       baseRows = math.min(input.baseRows, math.max(value, 1.0)),
       uniqueKeys = input.uniqueKeys ++ unique
     )

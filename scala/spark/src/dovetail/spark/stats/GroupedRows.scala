@@ -27,7 +27,7 @@ private[stats] object GroupedRows {
       rows = Estimate.upTo(groups, child.rows.upper, child.rows.source),
       // a self-join on the grouping columns is a join on a key, so these columns lose their common origin
       columns = output.columns.map { case (id, c) =>
-        id -> c.recoded.copy(ndv = c.ndv.map(math.min(_, math.max(groups, 1.0))), origin = None)
+        id -> c.recoded.copy(ndv = c.ndv.map(math.min(_, math.max(groups, 1.0))), origin = None, rangeRows = None)
       },
       baseRows = groups,
       uniqueKeys = if (unique.isEmpty) Set.empty else Set(unique)

@@ -211,7 +211,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     child.copy(
       rows = rows,
       columns = child.columns.map { case (id, c) =>
-        id -> c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value)))
+        id -> c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value)), rangeRows = None)
       },
       baseRows = math.min(child.baseRows, n.toDouble)
     )

@@ -14,7 +14,7 @@ import dovetail.kernel.profile.{
 }
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
-import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.types.{BinaryType, DataType, StructType}
 
 /**
  * All statistics of a table from one collection. `collect` makes them in a pass over the data, `StatisticsStore` keeps
@@ -157,6 +157,8 @@ final case class TableSample(
 
   private val spreads = new ConcurrentHashMap[Int, Option[Histogram]]
 
+  private val short = new ConcurrentHashMap[Int, Boolean]
+
   /**
    * Where the values of a column lie; None if they have no order or are too few. The result is kept.
    *
@@ -182,6 +184,21 @@ final case class TableSample(
     val step              = (found.length + most - 1) / most
     found.indices.by(math.max(1, step)).iterator.map(i => rows(found(i))).filterNot(_.isNullAt(column))
       .flatMap(r => Values.number(r.get(column, dataType))).filterNot(v => v.isInfinite || v.isNaN).toArray
+  }
+
+  /** Whether nearly all texts of a column are shorter than those that a collected sample cuts. The result is kept. */
+  def isMostlyShort(column: String): Boolean = schema.getFieldIndex(column).exists { i =>
+    short.computeIfAbsent(
+      i,
+      _ => {
+        def bytes(r: InternalRow) = schema(i).dataType match {
+          case BinaryType => r.getBinary(i).length
+          case _          => r.getUTF8String(i).numBytes
+        }
+        val long = rows.iterator.count(r => !r.isNullAt(i) && bytes(r) >= TableSample.Characters)
+        long <= rows.length * TableSample.FewCut
+      }
+    )
   }
 
   /**
@@ -221,6 +238,9 @@ object TableSample {
    * at the beginning of a text or at short values.
    */
   val Characters = 1000
+
+  /** Share of the texts of a column that may be cut: an estimate of a predicate is off by as much at most. */
+  private val FewCut = 0.01
 
   private val ids = new AtomicLong
 }
