@@ -208,8 +208,8 @@ CALLS: list[tuple[Callable[[SparkSession], object], str]] = [
     (lambda spark: dovetail.analyze(spark, "star.sales", mode="spark", noscan="no"), "noscan='no' is not allowed"),  # type: ignore[arg-type]
     (lambda spark: dovetail.pins.save(spark, 5), "text is expected for path, got 5"),  # type: ignore[arg-type]
     (lambda spark: dovetail.rows.tell(spark, 10**18, table="t"), "0 or more, with at most 18 digits"),
-    (lambda spark: dovetail.rows.tell(spark, 5, table="star.sale"), "path 'star.sale'. Did you mean sales?"),
-    (lambda spark: dovetail.rows.forget(spark, table="star.sale"), "path 'star.sale'. Did you mean sales?"),
+    (lambda spark: dovetail.rows.tell(spark, 5, table="star.sale"), "path 'star.sale'. Did you mean sales"),
+    (lambda spark: dovetail.rows.forget(spark, table="star.sale"), "path 'star.sale'. Did you mean sales"),
     (lambda spark: dovetail.rows.tell(spark, True, table="t"), "rows=True is not allowed: give a whole number"),
     (lambda spark: dovetail.rows.tell(spark, 2.5, table="t"), "rows=2.5 is not allowed: give a whole number"),  # type: ignore[arg-type]
     (

@@ -29,7 +29,7 @@ final class PlanSample private (
     val kept: RowNumbers,
     val untried: Vector[Expression],
     fresh: Boolean,
-    cut: Set[Int] = Set.empty
+    cut: Set[Int]
 ) {
 
   /** Whether the sample is the whole table in its current state, so that its counts are exact. */
