@@ -115,8 +115,8 @@ private[size] object KeyMessage {
       if (near.length == 0) asked else asked * near(math.min(group, near.length - 1))
 
     /**
-     * Mean combinations of a row of the keys that rows of these weights ask for; as a multiple of those of the keys near
-     * them, if these are known.
+     * Mean combinations of a row of the keys that rows of these weights ask for; as a multiple of those of the keys
+     * near them, if these are known.
      */
     private def askedFor(weights: Array[Double], partners: Partners): Double = {
       val groups                      = partners.groups

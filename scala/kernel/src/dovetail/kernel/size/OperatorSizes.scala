@@ -15,9 +15,10 @@ import dovetail.kernel.profile.{Assumptions, Estimate}
  * formula of the operator's kind. At last, the predicates above the operator reduce the rows.
  *
  *  - Pairs: rows times rows times the share that the condition keeps, by the domains in the common range of both sides
- *    ([[CommonKeys]]). Several keys between two relations count by their joint NDV. If both sides are sampled relations, the partners of a left row are counted.
- *  - Partners: the share of rows that have a partner, by the common range and containment in the right side's keys. Other joins inside the
- *    right side reduce these keys, as if a key's rows stayed or went together in part ([[Assumptions.keysAfter]]). If
+ *    ([[CommonKeys]]). Several keys between two relations count by their joint NDV. If both sides are sampled
+ *    relations, the partners of a left row are counted.
+ *  - Partners: the share of rows that have a partner, by the common range and containment in the right side's keys.
+ *    Other joins inside the right side reduce these keys, as if a key's rows stayed or went together in part ([[Assumptions.keysAfter]]). If
  *    both sides are sampled relations, the share is counted.
  *  - A left outer join adds the rows without a partner to the pairs, a full outer join those of both sides. Semi and
  *    anti joins keep a share of the left rows, an existence join all of them. The lower limit of an anti join's share

@@ -14,7 +14,7 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 object HiddenRows {
 
   /**
-   * Spark's own formats, which return the rows of their files. The packages do not tell: Hudi has a format in the one of
+   * Spark's own formats, which return the rows of their files. The packages do not tell: Hudi has a format in that of
    * Spark's Parquet format.
    */
   private val SparkFormats = Set(

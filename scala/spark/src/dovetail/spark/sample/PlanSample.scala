@@ -208,8 +208,8 @@ final class PlanSample private (
 object PlanSample {
 
   /**
-   * The sample of a leaf, or of filters over it if `table` has exactly the rows that they keep. Columns of the table and
-   * the leaf are matched by name.
+   * The sample of a leaf, or of filters over it if `table` has exactly the rows that they keep. Columns of the table
+   * and the leaf are matched by name.
    *
    * @param cut names of columns of which a few values are cut
    */

@@ -55,7 +55,7 @@ final private[stats] class FilterStatistics(
     ImpliedRange.applied(left, implied(f, condition))
   }
 
-  /** Ranges of the columns that a filter does not read: in the rows of the sample, or in the row groups that are left. */
+  /** Ranges of the columns that a filter does not read: in the rows of the sample, or in the row groups left. */
   private def implied(f: Filter, condition: Expression): Map[Long, ImpliedRange] = {
     // Spark adds a check for NULL on each join key
     val read     = AttributeSet(Conjuncts(condition).filterNot(_.isInstanceOf[IsNotNull]).flatMap(_.references))

@@ -178,7 +178,7 @@ final case class TableSample(
       )
   }
 
-  /** Places on the number line of a column's values in some rows: in about `most` of them, evenly, if there are more. */
+  /** Places on the number line of a column's values in some rows: in about `most` of them, if there are more. */
   def numbers(column: Int, of: RowNumbers, most: Int): Array[Double] = {
     val (found, dataType) = (of.toArray, schema(column).dataType)
     val step              = (found.length + most - 1) / most
