@@ -283,8 +283,8 @@ object DovetailConf {
     "Whether Dovetail counts the rows of a filtered Parquet or ORC table while it plans a query, if the estimate of " +
       "these rows is uncertain and decides between join orders. It reads the columns of the filter from all files, " +
       "within the planning time, if the order can save several times the work of counting. If a sample of the table " +
-      "has too few of the rows that pass, Dovetail reads these rows with their join keys, up to 20,000 rows of a table " +
-      "of up to 2,000,000, and keeps them in the driver's memory. Needs spark.dovetail.sample.files and " +
+      "has too few of the rows that pass, Dovetail reads these rows with their join keys, up to 20,000 rows of a " +
+      "table of up to 2,000,000, and keeps them in the driver's memory. Needs spark.dovetail.sample.files and " +
       "spark.dovetail.footers.enabled."
   )
 
