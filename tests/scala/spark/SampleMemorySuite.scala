@@ -130,7 +130,8 @@ class SampleMemorySuite extends DovetailSuite {
   private def possible(leaf: LogicalRelation, groups: RowGroups, below: Literal): Boolean = {
     val relation = relationOf(leaf)
     val key      = FileSampleCache.key(relation, groups, new ReaderSettings)
-    RowCount(relation, groups, key, leaf.output, LessThan(leaf.output.head, below), _ => true).get.isPossible
+    val read     = FilteredRead(relation, groups, key, leaf.output, LessThan(leaf.output.head, below), _ => true)
+    new RowCount(read.get).isPossible
   }
 
   test("rows of an ORC file are counted if the driver has room for the columns of its largest stripe") {

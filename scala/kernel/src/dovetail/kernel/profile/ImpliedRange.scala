@@ -30,7 +30,7 @@ final case class ImpliedRange(low: Double, high: Double, share: Double) {
       val domain            = c.domain.map(d => if (lo == hi) 1.0 else math.max(1.0, d * part))
       def inside(v: Double) = v >= lo && v <= hi
       c.copy(
-        ndv = (c.ndv ++ domain).reduceOption(_ min _).filter(_ => c.ndv.isDefined),
+        ndv = c.ndv.map(n => domain.fold(n)(math.min(n, _))),
         domain = domain,
         min = Some(lo),
         max = Some(hi),
@@ -63,7 +63,7 @@ object ImpliedRange {
    * @param complete whether these are all rows of the table
    */
   def ofRows(
-      some: Array[Double],
+      some: => Array[Double],
       all: => Array[Double],
       kept: Array[Double],
       complete: Boolean
@@ -74,9 +74,9 @@ object ImpliedRange {
       val gap                       = if (complete) 0.0 else (last - first) / (kept.length - 1)
       val (low, high)               = (first - gap, last + gap)
       def inside(of: Array[Double]) = of.count(v => v >= low && v <= high)
-      val seen                      = inside(some)
-      val (found, from) = if (seen >= FewInside) (seen, some.length) else { val a = all; (inside(a), a.length) }
-      narrow(ImpliedRange(low, high, found.toDouble / from))
+      val few                       = some
+      val looked                    = if (inside(few) >= FewInside) few else all
+      narrow(ImpliedRange(low, high, inside(looked).toDouble / looked.length))
     }
 
   /**

@@ -67,6 +67,10 @@ final case class ColumnProfile(
   /** The best that is known of where the values lie in their range. */
   def distribution: Option[Histogram] = histogram.orElse(spread)
 
+  /** Share of the table's rows that lie in the column's range: above 0, and 1 if predicates have not narrowed it. */
+  def rangeShare(tableRows: Double): Double =
+    rangeRows.fold(1.0)(r => math.max(math.min(1.0, r / tableRows), Double.MinPositiveValue))
+
   /** The column of a relation that has at least these rows: all of them lie in its range. */
   def ofAtLeast(rows: Double): ColumnProfile =
     if (rangeRows.isEmpty) this else copy(rangeRows = rangeRows.map(math.max(_, rows)))

@@ -15,6 +15,9 @@ import dovetail.kernel.profile.{ColumnProfile, RelationProfile}
  */
 final case class CommonKeys(mine: Double, theirs: Double, mineWithin: Double, theirWithin: Double) {
 
+  /** The same from the other side. */
+  def swapped: CommonKeys = CommonKeys(theirs, mine, theirWithin, mineWithin)
+
   /** Share of all pairs of keys that lie in both ranges. */
   def pairs: Double = mineWithin * theirWithin
 
@@ -41,16 +44,13 @@ object CommonKeys {
     private[CommonKeys] val tableRows = math.max(1.0, relation.baseRows)
     private[CommonKeys] val rows      = math.max(1.0, relation.rows.value)
 
-    private[CommonKeys] val rangeShare =
-      column.rangeRows.fold(1.0)(r => math.max(math.min(1.0, r / tableRows), Double.MinPositiveValue))
-
     /** Share of the values that lie in the range of another key. */
     private[CommonKeys] def partIn(other: Side): Double =
       EqualityShare.ofRange(other.low, other.high, low, high, values, column.distribution.map(_.shares))
 
     /** Share of the rows in a part of the values, which the range of another key makes. */
     private[CommonKeys] def rowsIn(part: Double, other: Side): Double =
-      EqualityShare.ofRows(tableRows, part, rows, column.rangeRows, other.rangeShare)
+      EqualityShare.ofRows(tableRows, part, rows, column.rangeRows, other.column.rangeShare(other.tableRows))
   }
 
   def apply(mine: Side, other: Side): CommonKeys =

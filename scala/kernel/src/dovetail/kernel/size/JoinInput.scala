@@ -130,7 +130,7 @@ private[size] object JoinInput {
       most = mostRows(column, tableRows),
       shares = column.distribution.map(_.shares),
       rangeRows = column.rangeRows,
-      rangeShare = column.rangeRows.fold(1.0)(r => math.max(math.min(1.0, r / tableRows), Double.MinPositiveValue))
+      rangeShare = column.rangeShare(tableRows)
     )
   }
 

@@ -121,7 +121,7 @@ private[size] object KeyMessage {
     private def askedFor(weights: Array[Double], partners: Partners): Double = {
       val groups                      = partners.groups
       var (sum, squares, found, some) = (0.0, 0.0, 0.0, 0.0)
-      var around                      = 0.0
+      var nearby                      = 0.0
       var i                           = 0
       while (i < weights.length) {
         val group = groups(i)
@@ -129,12 +129,12 @@ private[size] object KeyMessage {
           val w = weights(i)
           sum += w
           squares += w * w
-          if (near.length > 0) around += w * near(math.min(group, near.length - 1))
+          if (near.length > 0) nearby += w * near(math.min(group, near.length - 1))
           if (own(group) > 0.0) { found += w * own(group); some += w }
         }
         i += 1
       }
-      val (all, usual) = if (near.length > 0) (around, 1.0) else (sum, mean)
+      val (all, usual) = if (near.length > 0) (nearby, 1.0) else (sum, mean)
       if (squares > 0.0 && all > 0.0 && !squares.isInfinite && !found.isInfinite && !all.isInfinite)
         mixed(found / all, math.min(sum / squares * sum, partners.keys), usual, math.max(filled, some / sum))
       else usual

@@ -18,8 +18,8 @@ import dovetail.kernel.profile.{Assumptions, Estimate}
  *    ([[CommonKeys]]). Several keys between two relations count by their joint NDV. If both sides are sampled
  *    relations, the partners of a left row are counted.
  *  - Partners: the share of rows that have a partner, by the common range and containment in the right side's keys.
- *    Other joins inside the right side reduce these keys, as if a key's rows stayed or went together in part ([[Assumptions.keysAfter]]). If
- *    both sides are sampled relations, the share is counted.
+ *    Other joins inside the right side reduce these keys, as if a key's rows stayed or went together in part
+ *    ([[Assumptions.keysAfter]]). If both sides are sampled relations, the share is counted.
  *  - A left outer join adds the rows without a partner to the pairs, a full outer join those of both sides. Semi and
  *    anti joins keep a share of the left rows, an existence join all of them. The lower limit of an anti join's share
  *    is for formulas; a counted share is limited only by what a sample can tell.
@@ -46,9 +46,12 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
   private class Operation(val operator: Operator) {
     private val needs           = new Words.Mask(words.packed(conflicts.operators(operator.index).all))
     val right: Array[Long]      = words.packed(BitSet(operator.right: _*))
-    val keys: Double            = math.min(1.0, shareOfPairs(operator))
-    val forward: Array[Partner] = operator.equalities.map { case (m, t) => partner(m, t) }.toArray
-    val back: Array[Partner]    = operator.equalities.map { case (m, t) => partner(t, m) }.toArray
+    private val common          = operator.equalities.map { case (m, t) => commonKeys(m, t) }
+    val keys: Double            = math.min(1.0, shareOfPairs(operator, common))
+    val forward: Array[Partner] = operator.equalities.zip(common).map { case ((m, t), c) => partner(m, t, c) }.toArray
+    val back: Array[Partner]    = operator.equalities.zip(common).map { case ((m, t), c) =>
+      partner(t, m, c.swapped)
+    }.toArray
 
     /**
      * Share of the left rows that have a partner, counted on the samples of the two relations that the equalities read.
@@ -164,11 +167,10 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
   def shareOfKeys(operator: Operator): Double = joins(operator.index).keys
 
   /** Share of the pairs of rows that the equalities keep. */
-  private def shareOfPairs(o: Operator): Double =
+  private def shareOfPairs(o: Operator, common: Vector[CommonKeys]): Double =
     if (o.equalities.isEmpty) 1.0
     else {
       val (left, right) = (o.equalities.map(_._1), o.equalities.map(_._2))
-      val common        = o.equalities.map { case (m, t) => commonKeys(m, t) }
       val domain        = math.max(jointDomain(left, common.map(_.mine)), jointDomain(right, common.map(_.theirs)))
       val equal         = common.map(_.pairs).min / domain
       // of several keys, nobody knows how often all are NULL together
@@ -213,10 +215,10 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
       CommonKeys.Side(t.column, domainOf(t, m, t), profile(t))
     )
 
-  private def partner(m: Member, t: Member): Partner =
+  private def partner(m: Member, t: Member, common: CommonKeys): Partner =
     Partner(
       m.column.nonNull,
-      commonKeys(m, t),
+      common,
       t.column.ndv,
       math.max(profile(t).rows.value, 1.0),
       if (m.nullsMeet && t.column.nonNull < 1.0) 1.0 - m.column.nonNull else 0.0
@@ -258,8 +260,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
   /** The same, but counts are enough evidence. */
   private def likelyKey(o: Operator): Boolean =
     rightIsKey(o) || o.equalities.exists { case (_, m) =>
-      val rows = profile(m).baseRows
-      ForeignKeys.isCountedKey(m.column, rows)
+      ForeignKeys.isCountedKey(m.column, profile(m).baseRows)
     }
 }
 

@@ -50,7 +50,7 @@ final private[size] class SampledPieces(
    * one that was drawn, but each has a partner.
    */
   def rootOf(set: RelSet): Int = set.toVector.maxBy(r =>
-    (samples(r).clustered, !(joinedBeyondKeys(r) & set).isEmpty, samples(r).rows, -r)
+    (samples(r).clustered, (joinedBeyondKeys(r) & set).nonEmpty, samples(r).rows, -r)
   )
 
   /** The last relation without which a set stays connected; the last one if the set is not connected. */

@@ -4,7 +4,9 @@ import java.lang.ref.WeakReference
 import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.{ConcurrentHashMap, ExecutionException, FutureTask, TimeoutException, TimeUnit}
 
+import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.SparkException
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionSet}
 import org.apache.spark.sql.dovetail.base.{BoundedCache, FailOpen}
 import org.apache.spark.sql.execution.datasources.{
@@ -28,6 +30,13 @@ import org.apache.spark.sql.execution.datasources.{
  * ([[SlowListings]]).
  */
 object ListedFiles {
+
+  /** A file with its values of the partition columns. */
+  type File = (FileStatus, InternalRow)
+
+  /** The files of a listing that are not empty. */
+  def withRows(listing: Seq[PartitionDirectory]): Vector[File] =
+    listing.toVector.flatMap(d => d.files.map(f => f.fileStatus -> d.values)).filter(_._1.getLen > 0L)
 
   /** All files of the index; None if the listing takes too long. It then continues in its own thread. */
   def apply(index: FileIndex): Option[Seq[PartitionDirectory]] = apply(index, Nil)

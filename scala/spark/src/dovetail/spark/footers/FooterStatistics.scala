@@ -24,7 +24,7 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
   private val listed    = new IdentityHashMap[LeafNode, Option[TableFooters]]
 
   // a query may read a table of a hundred thousand files a hundred times
-  private val files = new IdentityHashMap[FileIndex, Option[Vector[TableFooters.ListedFile]]]
+  private val files = new IdentityHashMap[FileIndex, Option[Vector[ListedFiles.File]]]
 
   /**
    * Reads the footers of all leaves at once, in parallel and within one common time limit.
@@ -39,9 +39,10 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
    * leaf with other statistics, of which only the places of the rows are missing.
    */
   def readFew(leaf: LeafNode, files: Int): Unit = if (!listed.containsKey(leaf)) {
-    if (list(leaf).exists(_.size <= files)) reading.read(Seq(listed.get(leaf).get.request(AttributeSet.empty)))
-    else listed.remove(leaf)
-    ()
+    list(leaf) match {
+      case Some(table) if table.size <= files => reading.read(Seq(table.request(AttributeSet.empty)))
+      case _                                  => listed.remove(leaf); ()
+    }
   }
 
   /** Profile of some columns of a leaf; None if it does not read files, or if no footer could be read. */
@@ -107,6 +108,6 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
     found
   }
 
-  private def filesOf(index: FileIndex): Option[Vector[TableFooters.ListedFile]] =
-    files.computeIfAbsent(index, ListedFiles(_).map(TableFooters.filesOf))
+  private def filesOf(index: FileIndex): Option[Vector[ListedFiles.File]] =
+    files.computeIfAbsent(index, ListedFiles(_).map(ListedFiles.withRows))
 }

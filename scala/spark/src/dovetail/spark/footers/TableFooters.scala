@@ -13,7 +13,7 @@ import org.apache.spark.sql.dovetail.predicates.{TrialSafe, Values, Widths}
 import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
-import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitionDirectory}
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.types._
 
 /**
@@ -36,7 +36,7 @@ final class TableFooters private (
     added: Boolean,
     columns: Int,
     schema: StructType,
-    all: Vector[TableFooters.ListedFile],
+    all: Vector[ListedFiles.File],
     hadoop: => Configuration,
     caseSensitive: Boolean,
     matching: ColumnMatching
@@ -251,12 +251,6 @@ object TableFooters {
   /** @param values values of the partition columns */
   final private case class FileRead(file: FileStatus, values: InternalRow, entry: FooterEntry, footer: FileFooter)
 
-  /** A file that is not empty, and its values of the partition columns. */
-  type ListedFile = (FileStatus, InternalRow)
-
-  def filesOf(directories: Seq[PartitionDirectory]): Vector[ListedFile] =
-    directories.toVector.flatMap(d => d.files.map(f => f.fileStatus -> d.values)).filter(_._1.getLen > 0L)
-
   /**
    * The footers of the leaf's files, which are not read yet; None if it does not read Parquet or ORC files. The files
    * are listed, which the query does anyway.
@@ -267,7 +261,7 @@ object TableFooters {
       name: String,
       leaf: LeafNode,
       caseSensitive: Boolean,
-      whole: FileIndex => Option[Vector[ListedFile]]
+      whole: FileIndex => Option[Vector[ListedFiles.File]]
   ): Option[TableFooters] = leaf match {
     case r: LogicalRelation => r.relation match {
         case f: HadoopFsRelation =>
@@ -275,7 +269,7 @@ object TableFooters {
           for {
             format <- FooterFormat.formatOf(f.fileFormat)
             chosen = if (plain) None else ListedFiles.chosen(f.location)
-            files <- chosen.map(c => filesOf(c.directories)).orElse(whole(f.location))
+            files <- chosen.map(c => ListedFiles.withRows(c.directories)).orElse(whole(f.location))
           } yield new TableFooters(
             name,
             r.output,
@@ -300,7 +294,7 @@ object TableFooters {
           for {
             (format, conf) <- FooterFormat.formatAndConf(s)
             // the listing evaluates predicates on the partitions
-            files <- ListedFiles(s.fileIndex, s.partitionFilters.filter(TrialSafe(_))).map(filesOf)
+            files <- ListedFiles(s.fileIndex, s.partitionFilters.filter(TrialSafe(_))).map(ListedFiles.withRows)
           } yield new TableFooters(
             name,
             r.output,

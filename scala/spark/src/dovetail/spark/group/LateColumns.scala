@@ -38,14 +38,13 @@ private[group] object LateColumns {
     case a: Aggregate => same(ComputedColumns.replaced(keys, a.aggregateExpressions), a.groupingExpressions)
     case w: Window    => same(keys, w.partitionSpec)
     // a broadcast join keeps the places of its rows
-    case j: Join =>
-      j.condition.exists(c => keys.forall(k => c.exists(_.semanticEquals(k)))) || j.children.exists(isClustered(
-        _,
-        keys
-      ))
+    case j: Join => comparesAll(j, keys) || j.children.exists(isClustered(_, keys))
     case u: UnaryNode if !u.isInstanceOf[RepartitionOperation] && HashedLeaf(u).isEmpty => isClustered(u.child, keys)
     case other                                                                          => same(keys, HashedLeaf(other))
   }
+
+  private def comparesAll(j: Join, keys: Seq[Expression]): Boolean =
+    j.condition.exists(c => keys.forall(k => c.exists(_.semanticEquals(k))))
 
   private def same(keys: Seq[Expression], columns: Seq[Expression]): Boolean =
     columns.nonEmpty && keys.forall(k => columns.exists(_.semanticEquals(k))) &&

@@ -100,15 +100,14 @@ object Preparation {
       val partitions = PartitionColumns(leaf)
       leaf.output.map(_.exprId.id).filterNot(partitions)
     }.toSet
-    def parts(e: Expression): Seq[Expression] = e match {
-      case And(l, r) => parts(l) ++ parts(r)
-      case Or(l, r)  => parts(l) ++ parts(r)
-      case other     => Seq(other)
+    def calls(e: Expression): Boolean = e match {
+      case And(l, r) => calls(l) || calls(r)
+      case Or(l, r)  => calls(l) || calls(r)
+      case part      => !TrialSafe(part) && !part.references.exists(a => stored(a.exprId.id))
     }
     plan.exists {
       case Filter(condition, _) =>
-        Conjuncts(condition).filter(c => c.deterministic && !SubqueryExpression.hasSubquery(c)).flatMap(parts)
-          .exists(p => !TrialSafe(p) && !p.references.exists(a => stored(a.exprId.id)))
+        Conjuncts(condition).exists(c => c.deterministic && !SubqueryExpression.hasSubquery(c) && calls(c))
       case _ => false
     }
   }

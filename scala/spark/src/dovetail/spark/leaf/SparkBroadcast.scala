@@ -22,9 +22,11 @@ object SparkBroadcast {
    * the condition does not read after Dovetail's rule.
    */
   def ofSide(j: Join, side: LogicalPlan, threshold: Long): Boolean = {
-    val tested = (j.joinType == LeftSemi || j.joinType == LeftAnti || j.joinType.isInstanceOf[ExistenceJoin]) &&
-      (side eq j.right)
-    apply(if (tested) reading(side, j.references) else side, threshold)
+    val read = j.joinType match {
+      case LeftSemi | LeftAnti | _: ExistenceJoin if side eq j.right => reading(side, j.references)
+      case _                                                         => side
+    }
+    apply(read, threshold)
   }
 
   /** An input as it is when only these columns of it are read. */

@@ -36,18 +36,7 @@ final class FileSamples(footers: FooterStatistics, settings: ReaderSettings, con
 
   /** A count of the rows of a leaf that a condition keeps; None if its files cannot or may not be read. */
   def count(leaf: LeafNode, condition: Expression): Option[RowCount] =
-    for {
-      relation <- files(leaf) if enabled
-      groups   <- footers.rowGroups(leaf)
-      count    <- RowCount(
-        relation,
-        groups,
-        FileSampleCache.key(relation, groups, settings),
-        leaf.output,
-        condition,
-        mayRead(leaf, relation)
-      )
-    } yield count
+    reading(leaf, condition, AttributeSet.empty, AttributeSet.empty).map(new RowCount(_))
 
   /**
    * The rows of a leaf that a condition keeps; None if its files cannot or may not be read.
@@ -55,24 +44,36 @@ final class FileSamples(footers: FooterStatistics, settings: ReaderSettings, con
    * @param keys   columns of join keys, without which the rows are of no use
    * @param others further columns to keep
    */
-  def passing(leaf: LeafNode, condition: Expression, keys: AttributeSet, others: AttributeSet): Option[PassingRows] =
-    for {
-      relation <- files(leaf) if enabled
-      groups   <- footers.rowGroups(leaf)
-      key = FileSampleCache.key(relation, groups, settings)
-      // columns may have been read before they became private
-      _ = if (!privacy.isEmpty) PassingRows.forget(key, f => privacy(leaf, f.name))
-      rows <- PassingRows(
-        relation,
-        groups,
-        key,
-        leaf.output,
-        condition,
-        mayRead(leaf, relation),
-        keys,
-        others
-      )
-    } yield rows
+  def passing(leaf: LeafNode, condition: Expression, keys: AttributeSet, others: AttributeSet): Option[PassingRows] = {
+    // columns may have been read before they became private
+    if (!privacy.isEmpty)
+      located(leaf).foreach { case (relation, groups) =>
+        PassingRows.forget(FileSampleCache.key(relation, groups, settings), f => privacy(leaf, f.name))
+      }
+    reading(leaf, condition, keys, others).map(new PassingRows(_))
+  }
+
+  private def reading(
+      leaf: LeafNode,
+      condition: Expression,
+      needed: AttributeSet,
+      wanted: AttributeSet
+  ): Option[FilteredRead] = located(leaf).flatMap { case (relation, groups) =>
+    FilteredRead(
+      relation,
+      groups,
+      FileSampleCache.key(relation, groups, settings),
+      leaf.output,
+      condition,
+      mayRead(leaf, relation),
+      needed,
+      wanted
+    )
+  }
+
+  /** The files of a leaf that may be read, and where their rows are. */
+  private def located(leaf: LeafNode): Option[(HadoopFsRelation, RowGroups)] =
+    for (relation <- files(leaf) if enabled; groups <- footers.rowGroups(leaf)) yield (relation, groups)
 
   private def mayRead(leaf: LeafNode, relation: HadoopFsRelation)(f: StructField): Boolean =
     FileSample.readable(f.dataType) && !privacy(leaf, f.name) && !isOverlaid(relation, f)

@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.{StructField, StructType}
  * @param columns   columns to read, among them those of the condition
  * @param condition condition, bound to these columns
  */
-final private[sample] class FilteredRead private (
+final class FilteredRead private (
     relation: HadoopFsRelation,
     groups: RowGroups,
     files: FileSampleCache.Key,
@@ -92,7 +92,7 @@ final private[sample] class FilteredRead private (
   }
 }
 
-private[sample] object FilteredRead {
+object FilteredRead {
 
   /**
    * None if the condition cannot be evaluated on the columns of the files, or not in a time that depends on the number

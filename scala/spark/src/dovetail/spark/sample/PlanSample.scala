@@ -60,9 +60,7 @@ final class PlanSample private (
     val of    = table.parts
     if (of.isEmpty) (share, drawn)
     else {
-      val shares = of.zip(of.drop(1) :+ table.rows.length).map { case (from, to) =>
-        (kept.between(from, to), after.kept.between(from, to))
-      }
+      val shares = of.map { case (from, to) => (kept.between(from, to), after.kept.between(from, to)) }
         .collect { case (d, k) if d > 0 => k.toDouble / d }
       (share, Sampling.worth(shares, share, drawn))
     }

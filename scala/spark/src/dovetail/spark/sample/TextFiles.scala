@@ -133,10 +133,9 @@ object TextFiles {
           val schema = f.dataSchema.filter(c =>
             FileSample.readable(c.dataType) && readable(c.name) && !others(c.name.toLowerCase(Locale.ROOT))
           )
-          ListedFiles(f.location).map { directories =>
-            val files = directories.toVector.flatMap(d => d.files.map(s => s.fileStatus -> d.values))
-            new TextFiles(f, files.filter(_._1.getLen > 0L), StructType(schema.take(MostColumns)))
-          }
+          ListedFiles(f.location).map(listing =>
+            new TextFiles(f, ListedFiles.withRows(listing), StructType(schema.take(MostColumns)))
+          )
         case _ => None
       }
     case _ => None

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.stats
 
-import dovetail.kernel.profile.{Assumptions, Estimate, Filters, ImpliedRange, RelationProfile, Sampling}
+import dovetail.kernel.profile.{Assumptions, Condition, Estimate, Filters, ImpliedRange, RelationProfile, Sampling}
 import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeSet, Expression, IsNotNull, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, Values}
@@ -47,16 +47,17 @@ final private[stats] class FilterStatistics(
   private def passed(f: Filter): RelationProfile = {
     val child     = of(f.child)
     val condition = uncounted(f)
-    val kept      = columnsOf(Filters(child, new Conditions()(condition)))
+    val predicate = new Conditions()(condition)
+    val kept      = columnsOf(Filters(child, predicate))
     val left      = (samples(f.child), samples(f)) match {
       case (Some(before), Some(after)) => tried(child, condition, kept, before, after)
       case _                           => kept
     }
-    ImpliedRange.applied(left, implied(f, condition))
+    ImpliedRange.applied(left, implied(f, condition, predicate))
   }
 
   /** Ranges of the columns that a filter does not read: in the rows of the sample, or in the row groups left. */
-  private def implied(f: Filter, condition: Expression): Map[Long, ImpliedRange] = {
+  private def implied(f: Filter, condition: Expression, predicate: Condition): Map[Long, ImpliedRange] = {
     // Spark adds a check for NULL on each join key
     val read     = AttributeSet(Conjuncts(condition).filterNot(_.isInstanceOf[IsNotNull]).flatMap(_.references))
     val others   = f.output.filter(a => Values.ordered(a.dataType) && !read.contains(a))
@@ -64,7 +65,7 @@ final private[stats] class FilterStatistics(
     val ofGroups = f.child match {
       case leaf: LeafNode =>
         val columns = f.output.map(a => a.exprId.id -> a).toMap
-        val ranges  = Filters.ranges(new Conditions()(condition)).collect {
+        val ranges  = Filters.ranges(predicate).collect {
           case (id, ends) if columns.contains(id) => columns(id) -> ends
         }
         leaves.implied(leaf, ranges, others.filterNot(a => ofRows.exists(_._1 == a))).toSeq

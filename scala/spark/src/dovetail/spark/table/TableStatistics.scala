@@ -148,10 +148,13 @@ final case class TableSample(
   lazy val all: RowNumbers = RowNumbers.all(rows.length)
 
   /**
-   * Positions at which the parts of the sample begin whose difference tells how much rows vary along the files: its
-   * runs of rows, or the two halves of a single one. Empty for a random sample.
+   * First and after the last row of the parts of the sample whose difference tells how much rows vary along the files:
+   * its runs of rows, or the two halves of a single one. Empty for a random sample.
    */
-  def parts: Vector[Int] = if (clusters.size == 1) Vector(0, rows.length / 2) else clusters
+  def parts: Vector[(Int, Int)] = {
+    val starts = if (clusters.size == 1) Vector(0, rows.length / 2) else clusters
+    starts.zip(starts.drop(1) :+ rows.length)
+  }
 
   private val joint = new ConcurrentHashMap[Vector[Int], java.lang.Double]
 
@@ -220,8 +223,7 @@ final case class TableSample(
           val all                       = rows.iterator.map(key).toArray
           def found(from: Int, to: Int) = all.slice(from, to).filter(_ != RelationSample.NullKey)
           if (parts.nonEmpty) {
-            val places = parts.zip(parts.drop(1) :+ rows.length).map { case (from, to) => found(from, to) }
-            DistinctInPlaces(places, this.of.toDouble / rows.length, read)
+            DistinctInPlaces(parts.map { case (from, to) => found(from, to) }, this.of.toDouble / rows.length, read)
           } else {
             val some = found(0, rows.length)
             DistinctInSample(some.iterator, this.of.toDouble * some.length / rows.length)
