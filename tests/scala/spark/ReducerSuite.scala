@@ -244,7 +244,7 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
         }
         assert(filled.size == 1 && !filled.head.toString.contains("might_contain"), filled)
         sameAnswer("SELECT count(*), sum(id) FROM kept", reorders = false)
-      } finally spark.sql("UNCACHE TABLE kept")
+      } finally Seq("UNCACHE TABLE kept", "DROP VIEW kept").foreach(spark.sql(_))
     }
   }
 
