@@ -115,7 +115,8 @@ def _check(spark: object) -> None:
     if _sql.is_connect(spark):  # type: ignore[arg-type]
         raise RemoteServerError(
             "this is a Spark Connect session. The start command of the server chooses jars and extensions, not its "
-            f"clients: {_sql.START_SERVER}. {_sql.JAR_OF_SERVER} Then dovetail.status(spark) shows that it is on."
+            f"clients: {_sql.START_SERVER}. {_sql.JAR_OF_SERVER} {_sql.ON_DATABRICKS} Then dovetail.status(spark) "
+            "shows that it is on."
         )
     _sql.require_running(spark)  # type: ignore[arg-type]
 

@@ -70,6 +70,8 @@ def got(value: object) -> str:
     'got int.'
     """
     kind = kind_of(value)
+    if kind.endswith(".SparkSession"):
+        return f"got {kind}: the arguments may be in the wrong order."
     is_frame = kind.endswith(".DataFrame")
     advice = next((words for package, words in _FRAMES.items() if is_frame and kind.startswith(f"{package}.")), "")
     return f"got {kind}. {advice}".rstrip()

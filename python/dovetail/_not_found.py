@@ -25,6 +25,12 @@ def target_not_found(spark: SparkSession, target: str) -> TargetNotFoundError:
 def _nearest(spark: SparkSession, target: str) -> str:
     """A hint at what an unknown name may mean: files, or a table with a similar name."""
     if "/" in target:
+        format, *path = parse_name(target)
+        if len(path) == 1 and "/" in path[0] and "/" not in format:
+            return (
+                f" If {format} is a file format, there is nothing at {path[0]}: check the path, and write its scheme "
+                "(s3a://, hdfs://, file:///) if it is not in the default file system."
+            )
         return " Files are named with their format, and their path between backticks."
     *namespace, last = parse_name(target)
     try:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dovetail import _sql
@@ -159,8 +160,16 @@ def _check_name(name: str, settings: Sequence[Setting]) -> None:
         ConfigError: None has; the message proposes one.
     """
     if name not in (known := [one.name for one in settings]):
-        by_key = [one.name for one in settings if _letters(one.key.removeprefix(PREFIX)) == _letters(name)]
-        raise ConfigError(_unknown(name, known, by_key))
+        bare = name.removeprefix(PREFIX)
+        of_key = {_letters(one.key.removeprefix(PREFIX)): one.name for one in settings}
+        if name != bare and _letters(bare) in of_key:
+            raise ConfigError(
+                f"{name!r} is a key of Spark's configuration. Arguments have the names of dovetail.Config: "
+                f"{of_key[_letters(bare)]}."
+            )
+        # a name with Spark's prefix is a key with a mistake in it
+        meant = get_close_matches(_letters(bare), of_key, n=1) if name != bare else [_letters(name)]
+        raise ConfigError(_unknown(bare, known, [of_key[key] for key in meant if key in of_key]))
 
 
 class _ArgumentCheck(type):

@@ -65,9 +65,10 @@ START_SERVER = (
     "start-connect-server.sh --jars <path of the jar> --conf spark.sql.extensions=dovetail.DovetailExtensions"
 )
 JAR_OF_SERVER = "`dovetail jar-path --spark-version <version of the server>` prints the path of the jar to copy there."
+ON_DATABRICKS = "On Databricks, the init script of the cluster adds both: dovetail init-script --platform databricks."
 _NOT_ON_SERVER = (
     "Dovetail is not on in this Spark Connect session. The start command of the server chooses jars and extensions: "
-    f"{START_SERVER}. {JAR_OF_SERVER} If your program starts the server itself: "
+    f"{START_SERVER}. {JAR_OF_SERVER} {ON_DATABRICKS} If your program starts the server itself: "
     "dovetail.enable(SparkSession.builder.remote('local[*]'))."
 )
 _NO_STATEMENTS = (

@@ -105,7 +105,7 @@ class TableStats(Display):
         source: Where the table's numbers came from, e.g. "catalog".
         confidence: How far they can be trusted.
         columns: One entry per column, in the table's order.
-        partitions: After `analyze(partitions=...)`, the first of the analyzed partitions; otherwise empty.
+        partitions: After `analyze(partitions=...)`, the first of the analyzed partitions, at most 50; otherwise empty.
         groups: Groups of columns that were counted together.
         sample_rows: Rows of the sample that Dovetail drew; None if there is none.
         collected_at: When Dovetail collected the statistics, for several tables the oldest time; None for other
@@ -145,6 +145,14 @@ class TableStats(Display):
                 f"{self.table} has several columns that differ from '{column}' only in letter case: {listing(names)}"
             )
         raise KeyError(f"{self.table} has no column '{column}'.{did_you_mean(column, names)} Columns: {listing(names)}")
+
+    def __iter__(self) -> Iterator[ColumnStats]:
+        return iter(self.columns)
+
+    def __contains__(self, column: object) -> bool:
+        """Whether there is a column with this name, in any letter case, or these statistics of a column."""
+        names = [c.name.lower() for c in self.columns]
+        return column.lower() in names if isinstance(column, str) else column in self.columns
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain dictionaries, lists, strings and numbers (JSON-ready)."""
@@ -212,6 +220,11 @@ class DatabaseStats(Display):
 
     def __iter__(self) -> Iterator[TableStats]:
         return iter(self.tables)
+
+    def __contains__(self, table: object) -> bool:
+        """Whether there is a table with this name, without or with the database, or these statistics of a table."""
+        names = [name for one in self.tables for name in (one.table, one.table.removeprefix(f"{self.database}."))]
+        return table in (names if isinstance(table, str) else self.tables)
 
     def to_dict(self) -> dict[str, Any]:
         """The same as plain dictionaries, lists, strings and numbers (JSON-ready)."""

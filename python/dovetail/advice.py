@@ -80,6 +80,13 @@ class Advice(Display):
     def __iter__(self) -> Iterator[TableAdvice]:
         return iter(self.tables)
 
+    def __contains__(self, table: object) -> bool:
+        """Whether there is advice on a table of this name, with or without catalog and database."""
+        if not isinstance(table, str):
+            return table in self.tables
+        wanted = parse_name(table)
+        return any(parse_name(one.table)[-len(wanted) :] == wanted for one in self.tables)
+
     def __getitem__(self, table: str) -> TableAdvice:
         """Advice on one table by its name, with or without catalog and database.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
@@ -155,10 +156,12 @@ def explain(
         raise StatementError("explain takes the query first and the session second: dovetail.explain(query, spark).")
     if isinstance(df_or_sql, bool):
         raise StatementError("explain takes a DataFrame, the text of a query or its number, got bool.")
-    if isinstance(df_or_sql, int):
-        if df_or_sql < 0:
-            raise StatementError(f"there is no query {df_or_sql}: the numbers in dovetail.queries begin with 1.")
-        return Explanation(None, format, _fetched(_sql.session_or_active(spark), str(df_or_sql), actual))
+    # also a number of numpy, which the ids of a pandas DataFrame are
+    if isinstance(df_or_sql, (int, numbers.Integral)):
+        number = int(df_or_sql)
+        if number < 0:
+            raise StatementError(f"there is no query {number}: the numbers in dovetail.queries begin with 1.")
+        return Explanation(None, format, _fetched(_sql.session_or_active(spark), str(number), actual))
     with query_text(df_or_sql, spark, "explain") as (session, query):
         found = _fetched(session, query, actual)
         return Explanation(query if isinstance(df_or_sql, str) else None, format, found)

@@ -24,7 +24,7 @@ JARS_KEY = "spark.jars"
 EXTENSIONS_KEY = "spark.sql.extensions"
 
 # Adds a section of Dovetail to `df.explain()` and to the SQL tab, from Spark 4.0 on. If this class is configured and
-# the jar is missing, Spark's explain fails.
+# the jar is missing, Spark fails every query.
 EXPLAIN_PROVIDER = "dovetail.DovetailExplain"
 EXPLAIN_PROVIDERS_KEY = "spark.sql.extendedExplainProviders"
 
@@ -186,8 +186,8 @@ def _refuse_remote(options: dict[str, str]) -> None:
         return
     raise RemoteServerError(
         f"{remote} is a Spark Connect server. Its start command chooses jars and extensions, not its clients. Start it "
-        f"with\n  {_sql.START_SERVER}\n{_sql.JAR_OF_SERVER} Then connect without enable(). dovetail.status(spark) "
-        "shows whether Dovetail is active; every other call works as usual."
+        f"with\n  {_sql.START_SERVER}\n{_sql.JAR_OF_SERVER} {_sql.ON_DATABRICKS} Then connect without enable(). "
+        "dovetail.status(spark) shows whether Dovetail is active; every other call works as usual."
     )
 
 
@@ -201,7 +201,10 @@ def _enable_under_submit(builder: Builder, options: dict[str, str], jar: str, se
     value = submitted.get(EXTENSIONS_KEY, "")
     for entry in _launch.split_list(options.get(EXTENSIONS_KEY)):
         value = _launch.append(value, entry)
-    section = _explain_section({**dict(submitted.getAll()), **options})
+    # the submitted jar may be that of Spark 3.5, which lacks this class; Spark 4 would then fail every query
+    section = {}
+    if _py4j.jvm_has(EXPLAIN_PROVIDER):
+        section = _explain_section({**dict(submitted.getAll()), **options})
     return _with(builder, {EXTENSIONS_KEY: _launch.append(value, EXTENSION), **section, **settings})
 
 

@@ -13,7 +13,7 @@ from dovetail.cli.errors import FAILED, tell
 from dovetail.cli.words import Commands, Parser, Words, WrongWordsError, add_json
 from dovetail.errors import StatementError, UnsupportedSparkError
 from dovetail.jars import EXTENSION
-from dovetail.session import EXTENSIONS_KEY
+from dovetail.session import EXTENSIONS_KEY, JARS_KEY
 
 
 def add(commands: Commands) -> None:
@@ -80,13 +80,16 @@ def submit_args(given: Words) -> None:
     if any(letter.isspace() for letter in jar):
         jar = Path(jar).as_uri()
     print(f"--jars {jar} --conf {EXTENSIONS_KEY}={EXTENSION}")
-    there = _launch.defaults_value(EXTENSIONS_KEY)
-    if there and EXTENSION not in _launch.split_list(there):
-        tell(
-            f"spark-defaults.conf sets {EXTENSIONS_KEY}={there}; the options above replace it. To keep it, pass\n"
-            f"  --conf {EXTENSIONS_KEY}={_launch.append(there, EXTENSION)}"
-        )
-    else:
+    replaced = False
+    for key, ours, option in ((JARS_KEY, jar, "--jars "), (EXTENSIONS_KEY, EXTENSION, f"--conf {EXTENSIONS_KEY}=")):
+        there = _launch.defaults_value(key)
+        if there and ours not in _launch.split_list(there):
+            replaced = True
+            tell(
+                f"spark-defaults.conf sets {key}={there}; the options above replace it. To keep it, pass\n"
+                f"  {option}{_launch.append(there, ours)}"
+            )
+    if not replaced:
         tell(f"if you already set --jars or {EXTENSIONS_KEY}, append to the value after a comma, {EXTENSION} last.")
 
 

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from dovetail import _sql
 from dovetail._identifiers import quote
+from dovetail._spark_errors import is_unreadable, reason
 from dovetail.cli.words import WrongWordsError
+from dovetail.errors import DovetailError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,10 +55,22 @@ def wanted(words: Sequence[str]) -> list[View]:
 
 
 def create(spark: SparkSession, view: View) -> None:
-    """Creates a temporary view."""
+    """Creates a temporary view.
+
+    Raises:
+        DovetailError: Spark cannot read the files in this format; its own message does not name them.
+    """
     options = {"path": view.path, **({"header": "true", "inferSchema": "true"} if view.format == "csv" else {})}
     told = ", ".join(f"{key} {_sql.text_literal(spark, value)}" for key, value in options.items())
-    _sql.rows(spark, f"CREATE TEMPORARY VIEW {quote(view.name)} USING {view.format} OPTIONS ({told})")
+    try:
+        _sql.rows(spark, f"CREATE TEMPORARY VIEW {quote(view.name)} USING {view.format} OPTIONS ({told})")
+    except Exception as error:
+        if not is_unreadable(error):
+            raise
+        raise DovetailError(
+            f"--view: Spark finds no table of format {view.format} at {view.path}. If it is no table, name the tables "
+            f"one by one: --view NAME=PATH. Spark says: {reason(error)}"
+        ) from error
 
 
 def _views(word: str) -> list[View]:
@@ -68,12 +82,17 @@ def _views(word: str) -> list[View]:
         raise WrongWordsError(
             f"argument --view: {word!r} is neither NAME=PATH, such as sales=/data/sales.parquet, nor a folder of tables"
         )
-    found = [View(_named(table)[0], str(table), _format(table)) for table in _tables(folder)]
+    found = [View(_named(table)[0], _local(table), _format(table)) for table in _tables(folder)]
     if not found:
         raise WrongWordsError(
             f"argument --view: the folder {word} has no tables. If its files form one table, write --view NAME={word}"
         )
     return found
+
+
+def _local(path: Path) -> str:
+    """The URI of a file of this machine: the default file system of Spark may be another one. Blanks stay blanks."""
+    return "file:///" + path.absolute().as_posix().lstrip("/")
 
 
 def _tables(folder: Path) -> Iterator[Path]:

@@ -38,6 +38,7 @@ for name, columns in tables.items():
 spark.sql("SELECT 'a' AS k, 1 AS v").write.csv("lake/words", header=True)
 spark.sql("SELECT 2 AS v").coalesce(1).write.json("lake/numbers.json")
 spark.range(7).coalesce(1).write.json("sevens.json")
+Path("mixed/empty").mkdir(parents=True)
 spark.stop()
 
 quiet = ["--master", "local[1]", "--conf", "spark.sql.shuffle.partitions=1"]
@@ -83,6 +84,8 @@ TYPED: dict[str, list[str]] = {
     "no rows": ["rows", "c.json", "--set", "5", "--table", "nosuch"],
     "no path": ["analyze", "parquet.`/nosuch`"],
     "no pin": ["pins", "--remove", "nosuch"],
+    "no statistics of a path": ["stats", "parquet.`/nosuch`"],
+    "a folder that is no table": ["explain", QUERY, "--view", "mixed"],
     "no place": ["analyze", "parquet.`shop/sales`", "--conf", "spark.dovetail.store.path=/proc/none"],
 }
 
@@ -99,7 +102,10 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
     assert len(page) > 10
     done = run_python(COMMANDS, QUERY, json.dumps({**TYPED, **page}))
     found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("found:"))[len("found:") :])
-    failing = ("differ", "no table", "no target", "no statistics", "no rows", "no path", "no pin", "no place")
+    failing = (
+        *("differ", "no table", "no target", "no statistics", "no rows", "no path", "no pin", "no place"),
+        *("no statistics of a path", "a folder that is no table"),
+    )
     assert {name: code for name, (code, _, _) in found.items() if code != 0} == dict.fromkeys(failing, 1)
     out = {name: text for name, (_, text, _) in found.items()}
     err = {name: text for name, (_, _, text) in found.items()}
@@ -133,6 +139,8 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
     assert "nosuch" in err["no table"]
     hinted = {name for name in failing if "a session with an empty catalog. Name files with --view" in err[name]}
     assert hinted == {"no table", "no target", "no statistics", "no rows"}
+    assert "there is nothing at /nosuch: check the path" in err["no statistics of a path"]
+    assert re.search(r"no table of format parquet at file:///\S+/mixed/empty\. ", err["a folder that is no table"])
     assert "/proc/none: the directory could not be created. Set spark.dovetail.store.path" in err["no place"]
 
     # without --master, a command runs where the settings say

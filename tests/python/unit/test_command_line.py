@@ -86,6 +86,16 @@ def test_submit_args_show_how_to_keep_what_spark_defaults_have(monkeypatch: pyte
     assert "spark.sql.extensions=io.example.Other,dovetail.DovetailExtensions" in typed("submit-args").err
 
 
+def test_submit_args_show_how_to_keep_the_jars_of_spark_defaults(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("spark.jars /opt/site.jar\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    err = typed("submit-args").err
+    assert f"--jars /opt/site.jar,{dovetail.jar_path()}" in err
+    assert "spark.sql.extensions" not in err
+
+
 @pytest.mark.parametrize("status", ["ok", "warning", "failed"])
 def test_doctor_fails_where_a_check_fails(monkeypatch: pytest.MonkeyPatch, status: str) -> None:
     checks = [doctor.Check("java", status, "8 [/usr/bin]", "install Java 17")]  # type: ignore[arg-type]

@@ -54,6 +54,9 @@ def test_advice_by_an_ambiguous_or_unknown_name() -> None:
     )
     advice = Advice(1, tuple(tables))
     assert advice["new.sales"].table == "new.sales"
+    assert "sales" in advice
+    assert advice.tables[0] in advice
+    assert "new.sale" not in advice
     with pytest.raises(KeyError, match=r"several tables have the name 'sales': old\.sales, new\.sales"):
         advice["sales"]
     with pytest.raises(KeyError, match=r"no advice on 'new\.sale'\. Did you mean new\.sales"):

@@ -13,10 +13,18 @@ from hypothesis import strategies as st
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
-from dovetail import _launch, _py4j
+from dovetail import _launch, _py4j, session
 from dovetail.errors import ConfigError, SessionRunningError, UnsupportedSparkError
 from dovetail.jars import EXTENSION
-from dovetail.session import EXTENSIONS_KEY, JARS_KEY, _enable_under_submit, _jar, appended_conf
+from dovetail.session import (
+    EXPLAIN_PROVIDER,
+    EXPLAIN_PROVIDERS_KEY,
+    EXTENSIONS_KEY,
+    JARS_KEY,
+    _enable_under_submit,
+    _jar,
+    appended_conf,
+)
 
 DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 JAR = "/somewhere/ours.jar"
@@ -128,6 +136,18 @@ def test_under_spark_submit_the_jvm_is_asked_for_the_class(monkeypatch: pytest.M
     else:
         with pytest.raises(SessionRunningError, match="without the Dovetail jar"):
             _enable_under_submit(builder, {}, JAR, {})
+
+
+@pytest.mark.parametrize("classes", [{EXTENSION}, {EXTENSION, EXPLAIN_PROVIDER}])
+def test_spark_is_not_told_of_a_class_that_the_submitted_jar_lacks(
+    monkeypatch: pytest.MonkeyPatch, classes: set[str]
+) -> None:
+    """Spark 4 fails every query if it cannot load an explain provider; the jar of Spark 3.5 has none."""
+    monkeypatch.setattr(_py4j, "submitted_conf", lambda: SparkConf(loadDefaults=False))
+    monkeypatch.setattr(_py4j, "jvm_has", classes.__contains__)
+    monkeypatch.setattr(session, "pyspark_version", lambda: "4.1.0")
+    options = _enable_under_submit(SparkSession.Builder(), {}, JAR, {})._options
+    assert options.get(EXPLAIN_PROVIDERS_KEY) == (EXPLAIN_PROVIDER if EXPLAIN_PROVIDER in classes else None)
 
 
 def test_a_pyspark_without_contexts_runs_none(monkeypatch: pytest.MonkeyPatch) -> None:

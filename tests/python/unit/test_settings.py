@@ -102,6 +102,10 @@ def test_an_unknown_name_raises_with_near_ones() -> None:
         Config.chosen({"card_wait": 1})
     with pytest.raises(ConfigError, match=r"unknown setting 'reorder_min_gain'\. Did you mean min_gain\?"):
         Config(reorder_min_gain=0.2)  # type: ignore[call-arg]
+    with pytest.raises(ConfigError, match=r"'spark\.dovetail\.enabled' is a key of Spark's .*: enabled\."):
+        Config.chosen({"spark.dovetail.enabled": False})
+    with pytest.raises(ConfigError, match=r"unknown setting 'cost\.cardWait'\. Did you mean card_weight\?"):
+        Config.chosen({"spark.dovetail.cost.cardWait": 1})
 
 
 @pytest.mark.parametrize("text", ["maybe", "1", ""])

@@ -147,6 +147,7 @@ def test_a_client_of_a_server_is_told_how_the_server_starts() -> None:
         told.append(str(caught.value))
     assert "start-connect-server.sh --jars <path of the jar> --conf spark.sql.extensions=" in told[0]
     assert "dovetail jar-path --spark-version" in told[0]
+    assert "dovetail init-script --platform databricks" in told[0]
     assert ["dovetail.attach(spark)" in text for text in told] == [False, True]
 
 

@@ -39,6 +39,11 @@ def test_columns_are_found_by_name() -> None:
         TABLE["x"]
     with pytest.raises(KeyError, match="the name of a column is expected, got int"):
         TABLE[0]  # type: ignore[index]
+    assert list(TABLE) == list(TABLE.columns)
+    assert "I_ITEM_SK" in TABLE
+    assert ITEM in TABLE
+    assert "x" not in TABLE
+    assert 0 not in TABLE
     wide = TableStats("t", 1, 1, "catalog", "exact", tuple(replace(NAME, name=f"c{n}") for n in range(30)))
     with pytest.raises(KeyError, match="19 and 10 more"):
         wide["x"]

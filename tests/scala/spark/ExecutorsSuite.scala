@@ -30,6 +30,15 @@ class ExecutorsSuite extends AnyFunSuite {
     ) == 2)
   }
 
+  test("as many as usual if Spark allocates them as it needs them, or the configured maximum") {
+    val dynamic = "spark.dynamicAllocation.enabled" -> "true"
+    assert(executors("yarn", dynamic) == 16)
+    assert(executors("yarn", dynamic, "spark.dynamicAllocation.maxExecutors" -> "5") == 5)
+    assert(executors("yarn", dynamic, "spark.dynamicAllocation.minExecutors" -> "2") == 16)
+    assert(executors("yarn", dynamic, "spark.dynamicAllocation.minExecutors" -> "40") == 40)
+    assert(executors("yarn", "spark.dynamicAllocation.maxExecutors" -> "5") == 1)
+  }
+
   test("of a standalone cluster the cores asked for, by those of an executor") {
     assert(executors("spark://x:7077", "spark.cores.max" -> "12", "spark.executor.cores" -> "4") == 3)
     assert(executors("spark://x:7077", "spark.cores.max" -> "2", "spark.executor.cores" -> "4") == 1)

@@ -1,7 +1,9 @@
 package org.apache.spark.sql.dovetail
 
 import com.fasterxml.jackson.databind.ObjectMapper
+import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
 import org.apache.spark.sql.dovetail.leaf.HashedLeaf
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 
 /** Inputs that are partitioned before any join: bucketed tables, groupings, windows, `repartition`, cached results. */
 class HashedLeafSuite extends DovetailSuite with ExchangeCounts {
@@ -37,16 +39,35 @@ class HashedLeafSuite extends DovetailSuite with ExchangeCounts {
     withConf("spark.sql.sources.bucketing.enabled" -> "false")(assert(hashed("SELECT * FROM ledger") == Nil))
   }
 
-  test("a cached result, unless adaptive execution has coalesced its partitions") {
+  test("a cached result, as Spark's scan of the cache sees it: adaptive execution may have coalesced its partitions") {
     val query = "SELECT b, sum(v) AS s FROM ledger GROUP BY b"
-    for ((adaptive, columns) <- Seq("false" -> Seq("b"), "true" -> Nil))
-      withConf("spark.sql.adaptive.enabled" -> adaptive) {
+    for (adaptive <- Seq("false", "true"); coalesces <- Seq("false", "true"))
+      withConf(
+        "spark.sql.adaptive.enabled"                            -> adaptive,
+        "spark.sql.adaptive.coalescePartitions.enabled"         -> coalesces,
+        "spark.sql.adaptive.coalescePartitions.parallelismFirst" -> "false"
+      ) {
         val cached = spark.sql(query).cache()
         try {
           cached.count()
-          assert(hashed(query) == columns, s"adaptive: $adaptive")
-        } finally { cached.unpersist(); () }
+          val hashes = dovetail(on = false)(spark.sql(query).queryExecution.sparkPlan).collectFirst {
+            case s: InMemoryTableScanExec => s.outputPartitioning.isInstanceOf[HashPartitioning]
+          }.get
+          assert(hashes || adaptive == "true")
+          assert(hashed(query) == (if (hashes) Seq("b") else Nil), s"adaptive: $adaptive, coalesces: $coalesces")
+        } finally { cached.unpersist(blocking = true); () }
       }
+  }
+
+  test("a cached result keeps the partitions that the user asked for, also under adaptive execution") {
+    val query = "SELECT /*+ REPARTITION(8, b) */ * FROM ledger"
+    withConf("spark.sql.adaptive.enabled" -> "true") {
+      val cached = spark.sql(query).cache()
+      try {
+        cached.count()
+        assert(hashed(query) == Seq("b"))
+      } finally { cached.unpersist(); () }
+    }
   }
 
   /** Costs of the exchanges of a query's joins in the order that is taken. */

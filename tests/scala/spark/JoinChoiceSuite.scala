@@ -9,7 +9,7 @@ import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.TaskMemory
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.history.History
-import org.apache.spark.sql.dovetail.log.{ChosenJoin, Shortage}
+import org.apache.spark.sql.dovetail.log.{ChosenJoin, QueryLog, Shortage}
 import org.apache.spark.sql.dovetail.plan._
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.execution.SparkPlan
@@ -96,16 +96,28 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     val three = "SELECT big.t, medium.t, other.t, m.t FROM big JOIN medium ON big.k = medium.k JOIN other ON big.i = " +
       "other.i JOIN medium m ON big.i = m.i WHERE medium.w = 7 AND other.w = 8 AND m.w = 9"
     // two take up to 1.4 MiB of memory and one 1.7 MiB; one may take 128 times the threshold, all twice as much
-    val made = Seq(4000, 12000, 14000, 20000).map { bytes =>
+    def made(sql: String) = Seq(4000, 12000, 14000, 20000).map { bytes =>
       withThreshold(bytes.toLong, off, DovetailConf.SampleFiles.key -> "false") {
-        val (execution, trace) = traced(three)
+        val (execution, trace) = traced(sql)
         val best               = trace.groups.flatMap(_.after)
         val planned = execution.optimizedPlan.collect { case j: Join if JoinDecision.broadcast(j).nonEmpty => j }.size
         assert(planned == best.flatMap(_.joins).count(_.method.startsWith("broadcast")), s"$bytes: $best")
         planned
       }
     }
-    assert(made == Seq(0, 2, 2, 3), made)
+    assert(made(three) == Seq(0, 2, 2, 3), made(three))
+  }
+
+  test("the branches of a union share the memory for broadcasts") {
+    val branches          = (1 to 6).map(w => selective.replace("medium.w = 7", s"medium.w = $w"))
+    def made(bytes: Long) = withThreshold(bytes, off, DovetailConf.SampleFiles.key -> "false") {
+      branches.inits.toSeq.reverse.tail.map(some =>
+        optimized(some.mkString(" UNION ALL ")).collect { case j: Join if JoinDecision.broadcast(j).nonEmpty => j }.size
+      )
+    }
+    // one takes up to 1.4 MiB; one may take 128 times the threshold, all of the query's twice as much
+    assert(made(14000L) == Seq(1, 2, 2, 2, 2, 2), made(14000L))
+    assert(made(60000L) == Seq(1, 2, 3, 4, 5, 6), made(60000L))
   }
 
   test(
@@ -250,6 +262,22 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(running == 1, all.mkString(", "))
   }
 
+  test("neither sessions with joins nor the copies that fill caches get a listener bus of their own") {
+    def buses =
+      spark.sparkContext.listenerBus.listeners.toArray.count(_.getClass.getName.contains("ExecutionListenerBus"))
+    val before = buses
+    val joined = "SELECT a.id FROM range(9) a JOIN range(8) b USING (id) JOIN range(7) c USING (id)"
+    (1 to 3).foreach { _ =>
+      val session = spark.newSession()
+      session.sql(joined).collect()
+      assert(QueryLog(session).all.nonEmpty)
+    }
+    // not of the suites' session: it may have row counts, which copies of it need a listener for
+    val cached = spark.newSession().sql(joined).cache()
+    try { cached.count(); assert(buses <= before) }
+    finally { cached.unpersist(blocking = true); () }
+  }
+
   test("a join is compared with the failed ones of the same tables only") {
     val choice   = ChosenJoin(ChosenJoin.Broadcast, CountedForms())
     val failed   = JoinFailure("00ff", "broadcast", Vector("other"), "out of memory", "2026-01-02T03:04:05Z")
@@ -357,6 +385,25 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
         100 * threshold.toLong,
         off
       )(assert(physical(alone).toString.split("BroadcastExchange").drop(1).exists(_.contains("packed"))))
+    }
+  }
+
+  test("what Spark broadcasts in the written order may be broadcast in another one, whatever memory it takes") {
+    withTables("dense") {
+      // a few kilobytes on disk, and up to 4 MiB of memory, of which one broadcast may take 2.4
+      spark.sql("CREATE TABLE dense USING parquet AS SELECT CAST(id DIV 60 AS INT) k FROM range(0, 30000, 1, 1)")
+      val query =
+        "SELECT big.t, dense.k, medium.t m FROM big JOIN dense ON big.k = dense.k JOIN medium ON big.i = medium.i " +
+          "WHERE medium.w = 7"
+      val other = query.replaceFirst("SELECT", "SELECT /*+ DOVETAIL_ORDER('((big medium) dense)') */")
+      withThreshold(threshold.toLong, off) {
+        def built = physical(other).collect { case j: BroadcastHashJoinExec => j }.map(j =>
+          if (j.buildSide == BuildLeft) j.left else j.right
+        )
+        assert(dovetail(on = false)(built).exists(_.toString.contains("dense")))
+        assert(built.exists(_.toString.contains("dense")), physical(other))
+        sameAnswer(other)
+      }
     }
   }
 

@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.{EqualTo, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.group.JoinGroup
-import org.apache.spark.sql.dovetail.plan.{ReorderJoins, SparkBuildSide}
+import org.apache.spark.sql.dovetail.plan.{ReorderJoins, SparkBuildSide, SubplanMerging}
 import org.apache.spark.sql.dovetail.predicates.Conjuncts
 import org.apache.spark.sql.dovetail.sql.ProfileCommand
 import org.apache.spark.sql.internal.SQLConf
@@ -218,6 +218,10 @@ class RuleSuite extends StarSuite {
         assert(ours >= plain, s"exchanges reused in $sql: $plain without, $ours with Dovetail")
       }
     }
+  }
+
+  test("whether Spark computes several groupings together is known on each line") {
+    assert(SubplanMerging.exists == (spark.version >= "4.2"))
   }
 
   test("two bodies of one common table expression come out equal, and their exchange is reused") {

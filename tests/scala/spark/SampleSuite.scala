@@ -237,4 +237,17 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
     withConf("spark.dovetail.sample.userFunctions" -> "true")((1 to 3).foreach(_ => profile(planned, fresh)))
     assert(calls.value == Drawn)
   }
+
+  test("a computed join key is run once on the same rows") {
+    val calls = spark.sparkContext.longAccumulator
+    spark.udf.register("keyed", udf((s: String) => { calls.add(1L); s.length }))
+    val planned = optimized("SELECT t.id FROM t JOIN small ON keyed(t.make) = small.k")
+    withConf("spark.dovetail.sample.userFunctions" -> "true") {
+      profile(planned, fresh)
+      val once = calls.value
+      assert(once > 0L)
+      (1 to 3).foreach(_ => profile(planned, fresh))
+      assert(calls.value == once)
+    }
+  }
 }

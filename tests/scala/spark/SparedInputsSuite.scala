@@ -136,6 +136,37 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
+  test("columns over a cache that may fail stay above the join: adaptive execution knows its partitions") {
+    withTables("sums", "near", "third") {
+      spark.sql("CREATE TABLE sums USING parquet AS SELECT CAST(id AS INT) k, id % 2 AS s FROM range(20000)")
+      spark.sql(
+        "CREATE TABLE near USING parquet AS SELECT CAST(id AS INT) k, IF(id % 2 = 1, id % 100, 0) AS day, " +
+          "sha2(CAST(id AS STRING), 256) AS pad FROM range(20000)"
+      )
+      spark.sql(
+        "CREATE TABLE third USING parquet AS SELECT CAST(id AS INT) k, sha2(CAST(id AS STRING), 256) AS name " +
+          "FROM range(30000)"
+      )
+      val cached = spark.sql("SELECT /*+ REPARTITION(8, k) */ k, s FROM sums").cache()
+      try {
+        cached.count()
+        cached.createOrReplaceTempView("cached_sums")
+        val sql = "SELECT f.r, e.name FROM (SELECT k, 100 / s AS r FROM cached_sums) f " +
+          "JOIN (SELECT * FROM near WHERE day = 1) b ON f.k = b.k JOIN third e ON e.k = b.k"
+        withConf(
+          "spark.sql.ansi.enabled"               -> "true",
+          "spark.sql.adaptive.enabled"           -> "true",
+          "spark.sql.autoBroadcastJoinThreshold" -> "50000",
+          "spark.sql.codegen.wholeStage"         -> "true",
+          "spark.sql.codegen.factoryMode"        -> "FALLBACK"
+        ) {
+          val plain = dovetail(on = false)(answer(sql))
+          assert(dovetail(on = true)(answer(sql)) == plain)
+        }
+      } finally { spark.catalog.dropTempView("cached_sums"); cached.unpersist(blocking = true); () }
+    }
+  }
+
   test("columns that may fail are not computed before a join that spares them, whatever makes it a broadcast") {
     withTables("sums", "near", "third") {
       spark.sql(

@@ -6,7 +6,7 @@ import dovetail.kernel.profile.{Assumptions, Estimate, RelationProfile, Source}
 import org.apache.spark.sql.Encoders
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.expressions.{And, EqualTo, Literal, Substring}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, GlobalLimit, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.stats.{PlanStatistics, ScanStatistics}
@@ -207,6 +207,21 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
+  test("Spark prunes no partitions by a subquery, so the filter still counts") {
+    withTables("p") {
+      spark.sql(
+        "CREATE TABLE p USING parquet PARTITIONED BY (part) AS SELECT id, ten, CAST(id % 20 AS INT) part FROM u"
+      )
+      def size(where: String): Double = {
+        val sql = s"SELECT x.id FROM p x JOIN w ON x.id = w.id JOIN u ON u.id = x.id WHERE $where"
+        traced(sql)._2.groups.head.relations.find(_.name == "x").flatMap(_.rows).get.value
+      }
+      val last = "x.part = (SELECT max(part) FROM p)"
+      assert(size(last) <= Rows / 20 * 1.5, "one of twenty partitions")
+      assert(size(s"$last AND x.ten = 3") <= Rows / 20, "a tenth of it")
+    }
+  }
+
   // joins
 
   test("inner join: |L| |R| / max(ndv)") {
@@ -359,6 +374,25 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates("SELECT hundred, count(*) FROM u WHERE hundred < 20 GROUP BY hundred", 20.0)
   }
 
+  test("grouping by columns of one input of a join: no more groups than this input has rows") {
+    // each row of w meets ten rows of u, and some of them fifty
+    estimates("SELECT w.id, w.five, count(*) FROM w JOIN u ON w.id % 100 = u.hundred GROUP BY w.id, w.five", 200.0)
+    estimates(
+      "SELECT w.id, w.five, count(*) FROM w JOIN u ON w.id % 100 = u.hundred WHERE w.five < 2 GROUP BY w.id, w.five",
+      80.0,
+      tolerance = 0.5
+    )
+    // two reads of one table are two inputs
+    val both = rows("SELECT x.id, y.id FROM w x JOIN w y ON x.five = y.five GROUP BY x.id, y.id")
+    assert(both > 200.0 * 2, both)
+    // references to one common table expression have the columns of one plan
+    val twice = incoming(
+      "WITH c AS (SELECT id, five, rand() r FROM w) SELECT x.id, y.id AS other FROM c x JOIN c y ON x.five = y.five " +
+        "GROUP BY x.id, y.id"
+    )
+    assert(profile(twice).rows.value > 200.0 * 2)
+  }
+
   test("equal columns of an inner join have no more values than the one with fewer") {
     estimates("SELECT ten, count(*) FROM u JOIN w ON u.ten = w.five GROUP BY ten", 5.0)
     estimates("SELECT five, count(*) FROM u JOIN w ON u.ten = w.five GROUP BY five", 5.0)
@@ -398,6 +432,9 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates("SELECT * FROM u ORDER BY id", Rows)
     estimates("SELECT id + 1, upper(s) FROM u", Rows)
     estimates("SELECT id FROM u EXCEPT SELECT id FROM w", Rows * 0.8)
+    estimates("SELECT id FROM u WHERE id NOT IN (SELECT id FROM w) UNION ALL SELECT id FROM w", Rows * 0.8 + 200)
+    // at most as many users as rows, although nobody knows their distinct values
+    estimates("SELECT * FROM u WHERE id IN (SELECT max(id) FROM u GROUP BY ten) UNION ALL SELECT * FROM u", Rows + 10)
     estimates("SELECT id FROM u INTERSECT SELECT id FROM w", 200.0)
   }
 
@@ -432,6 +469,12 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     estimates(first("rn <= 2", "dense_rank()"), 200.0)
     estimates(first("rn = 1", more = ", count(*) OVER (PARTITION BY ten) n"), 100.0)
     estimates(first("rn = 1 AND s = 's7'"), 2.0)
+    // the row with the largest or smallest value of its group
+    def last(column: String, end: String, where: String = "e = ") =
+      s"SELECT * FROM (SELECT *, $end OVER (PARTITION BY hundred) e FROM u) WHERE $where$column"
+    estimates(last("id", "max(id)"), 100.0)
+    estimates(last("id", "min(id)"), 100.0)
+    assert(rows(last("id", "max(ten)")) < 50.0, "another column")
     estimates("SELECT * FROM (SELECT id, row_number() OVER (ORDER BY ten, id) rn FROM u) WHERE rn <= 7", 7.0)
     estimates("SELECT * FROM (SELECT id, lag(ten) OVER (ORDER BY id) x FROM u) WHERE x = 1", Rows / 10, exact = false)
 
@@ -583,6 +626,18 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
       try assert(profile(cached.queryExecution.optimizedPlan).rows.upper == Estimate.Ceiling)
       finally { cached.unpersist(blocking = true); () }
     }
+  }
+
+  test("a checkpoint of a join does not have the product of the sizes") {
+    val joined = "SELECT x.id, y.s FROM h x JOIN u y ON x.skew = y.id JOIN w ON w.id = x.id"
+    val stored = profile(spark.sql(joined).localCheckpoint().queryExecution.optimizedPlan).rows
+    assert(stored.value <= Assumptions.Rows, stored)
+  }
+
+  test("a column is no key of the rows that a LIMIT leaves") {
+    val plan  = optimized("SELECT x.id FROM (SELECT * FROM u LIMIT 100) x JOIN h ON x.hundred = h.id % 100")
+    val child = plan.collectFirst { case l: GlobalLimit => l }.get
+    assert(profile(child).baseRows == Rows)
   }
 
   test("user code that may make any number of rows has no bounds") {

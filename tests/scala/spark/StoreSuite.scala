@@ -278,6 +278,64 @@ class StoreSuite extends DovetailSuite {
     }
   }
 
+  test("Spark's own estimator accepts histograms of columns whose ends have no exact double") {
+    withStore { _ =>
+      withTables("f") {
+        spark.sql(
+          "CREATE TABLE f USING parquet AS SELECT CAST(1.1 + id AS FLOAT) AS low, CAST(0.7 - id AS FLOAT) AS high, " +
+            "CAST(9.007199254741001BD - id AS DECIMAL(18, 15)) AS d FROM range(9)"
+        )
+        analyze("TABLE f")
+        withConf("spark.sql.cbo.enabled" -> "true", "spark.dovetail.enabled" -> "false") {
+          for {
+            (column, value) <- Seq("low" -> "3F", "high" -> "-3F", "d" -> "5.5BD"); operator <- Seq("<", ">=", "=")
+            query = spark.sql(s"SELECT * FROM f WHERE $column $operator $value")
+          } assert(query.queryExecution.optimizedPlan.stats.rowCount.isDefined, s"$column $operator $value")
+        }
+      }
+    }
+  }
+
+  private def estimate(sql: String): Double =
+    spark.sql(s"SELECT value FROM dovetail_estimate('$sql')").head().getDouble(0)
+
+  test("a partition that was loaded after the collection: its predicate keeps its rows") {
+    withStore { _ =>
+      withTables("days", "calendar") {
+        spark.sql(
+          "CREATE TABLE days USING parquet PARTITIONED BY (p) AS SELECT id, id % 7 AS v, CAST(id DIV 1000 AS INT) p " +
+            "FROM range(10000)"
+        )
+        analyze("TABLE days")
+        spark.sql("INSERT INTO days SELECT id, id % 7, 99 FROM range(1000)")
+        def near(sql: String, truth: Double): Unit = {
+          val found = estimate(sql)
+          assert(found > truth / 2 && found < truth * 2, s"$found instead of $truth for $sql")
+        }
+        near("SELECT * FROM days WHERE p = 99", 1000.0)
+        near("SELECT * FROM days WHERE p = 99 AND v = 3", 1000.0 / 7)
+        near("SELECT * FROM days WHERE p = 3", 1000.0)
+        // all rows that are left are of this day
+        spark.sql("CREATE TABLE calendar USING parquet AS SELECT CAST(id AS INT) p, id % 2 AS w FROM range(90, 100)")
+        near("SELECT * FROM days d JOIN calendar c ON d.p = c.p WHERE d.p = 99", 1000.0)
+      }
+    }
+  }
+
+  test("rows that were added beyond the known range are found, although no sample has them") {
+    withStore { _ =>
+      withTables("log") {
+        spark.sql("CREATE TABLE log USING parquet AS SELECT id, id AS ts, id % 10 AS kind FROM range(20000)")
+        analyze("TABLE log")
+        spark.sql("INSERT INTO log SELECT id, 20000 + id, id % 10 FROM range(4000)")
+        val later = estimate("SELECT * FROM log WHERE ts >= 20000")
+        assert(later > 500.0 && later < 12000.0, later)
+        val kind = estimate("SELECT * FROM log WHERE kind = 3")
+        assert(kind > 1200.0 && kind < 4800.0, kind)
+      }
+    }
+  }
+
   test("private columns, and no values at all") {
     withStore { directory =>
       withTables("t") {
@@ -489,7 +547,7 @@ class StoreSuite extends DovetailSuite {
   test("statistics of text files belong to one way to read them: schema, options, time zone") {
     withStore { _ =>
       withDirectory { d =>
-        withTables("ev", "renamed") {
+        withTables("ev", "renamed", "same", "other") {
           spark.range(100).selectExpr("'2024-01-01 00:00:00' AS ts", "id").write.csv(s"$d/t")
           spark.sql(s"CREATE TABLE ev (ts TIMESTAMP, id BIGINT) USING csv LOCATION '$d/t'")
           spark.sql(s"CREATE TABLE renamed (day TIMESTAMP, id BIGINT) USING csv LOCATION '$d/t'")

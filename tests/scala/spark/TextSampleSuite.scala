@@ -4,6 +4,7 @@ import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.{Files, Path}
 
 import dovetail.kernel.profile.{Estimate, RelationProfile, Source}
+import org.apache.hadoop.io.compress.{BZip2Codec, CodecPool}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
@@ -211,6 +212,18 @@ class TextSampleSuite extends DovetailSuite {
       val t = written(d, "json", 1000)
       BoundedCache.clearAll()
       assert(rows(t, DovetailConf.FootersMaxMs.key -> "0").source == Source.Size)
+    }
+  }
+
+  test("compressed files give their codec's memory back") {
+    withDirectory { d =>
+      val codec = new BZip2Codec
+      codec.setConf(spark.sessionState.newHadoopConf())
+      val t      = written(d, "csv", 5000, "compression" -> "bzip2")
+      val before = CodecPool.getLeasedDecompressorsCount(codec)
+      BoundedCache.clearAll()
+      assert(rows(t).source == Source.Sample)
+      assert(CodecPool.getLeasedDecompressorsCount(codec) == before)
     }
   }
 

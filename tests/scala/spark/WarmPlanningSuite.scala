@@ -3,6 +3,8 @@ package org.apache.spark.sql.dovetail
 import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.spark.scheduler.{SparkListener, SparkListenerJobStart}
+import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.store.StatisticsStore
 
 /** The warm-up query that is planned once a program uses a session: it works, and leaves no trace in the session. */
 class WarmPlanningSuite extends DovetailSuite {
@@ -28,6 +30,16 @@ class WarmPlanningSuite extends DovetailSuite {
       assert(jobs.get == 0)
     } finally spark.sparkContext.removeSparkListener(listener)
     assert(recorded == before)
+  }
+
+  test("the session's statistics store is not opened: a program may not have set the options of its file system yet") {
+    withDirectory { directory =>
+      val place = directory.resolve("store").toString
+      withConf(DovetailConf.StorePath.key -> place) {
+        assert(WarmPlanning(spark))
+        assert(!StatisticsStore.inUse.exists(_.files.directory.toString.contains(place)))
+      }
+    }
   }
 
   test("where Dovetail is off nothing is planned") {

@@ -53,6 +53,8 @@ class JoinSizeSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
     assert(share(Some(10.0), Some(30.0), Some(20.0)) == 1.0)
     assert(share(Some(100.0), None, Some(100.0)) == Assumptions.SemiJoin)
     assert(share(None, Some(30.0), None) == Assumptions.SemiJoin)
+    // at most as many keys as rows
+    assert(math.abs(share(Some(b * 1000), None, None) - 1.0 / 1000) < 1e-9)
   }
 
   private def days(from: Double, to: Double, ndv: Double, unseen: Double = 0.0) =

@@ -60,13 +60,14 @@ class KnownSizesSuite extends AnyFunSuite {
     assert(model.sizeOf(ab, 2).upper === plain.sizeOf(ab, 2).upper)
   }
 
-  test("a factor does not lower the upper bound of a relation, but raises it with the value") {
+  test("a factor leaves the upper bound of a relation as it is, and raises the value to it at most") {
     def corrected(factor: Double) =
       chain.knowing(Map(set(chain, "A") -> KnownSize.Factor(factor))).relations(set(chain, "A").head).profile.rows
     val own = chain.relations(set(chain, "A").head).profile.rows
     assert(corrected(0.1).value === own.value * 0.1)
     assert(corrected(0.1).upper === own.upper)
-    assert(corrected(3.0).upper === math.max(own.upper, own.value * 3.0))
+    assert(corrected(3.0).upper === own.upper)
+    assert(corrected(3.0).value === math.min(own.upper, own.value * 3.0))
   }
 
   test("disjoint ones multiply; of nested ones the larger counts; overlapping ones share what they have in common") {

@@ -16,6 +16,7 @@ import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
 import org.apache.spark.sql.dovetail.footers.FooterReading
 import org.apache.spark.sql.dovetail.plan.ReorderJoins
 import org.apache.spark.sql.dovetail.report.Trace
+import org.apache.spark.sql.dovetail.store.StatisticsStore
 import org.apache.spark.sql.execution.datasources.{DataSource, LogicalRelation}
 import org.apache.spark.sql.types.{LongType, StringType, StructType}
 import org.apache.spark.util.Utils
@@ -25,8 +26,8 @@ import org.apache.spark.util.Utils
  * JVM would have to wait until the classes of Dovetail, Parquet and Spark's reader are loaded.
  *
  * The query joins three Parquet files of a kilobyte each in the directory for temporary files. Only [[ReorderJoins]]
- * plans it: no other rule of the session sees it, no job runs, and it does not appear in the query log. If anything
- * goes wrong, the first query does this work.
+ * plans it: no other rule of the session sees it, no job runs, it does not appear in the query log, and nobody opens
+ * the session's statistics store. If anything goes wrong, the first query does this work.
  *
  * It does not start earlier: a session's state (its catalog, its configuration of file systems) is made when the
  * program first needs it. A program may set options of Hadoop before that, which this thread must not forestall.
@@ -48,7 +49,9 @@ private[dovetail] object WarmPlanning {
     // deleted at the end of the JVM and not earlier: a read that nobody waits for any more may still access it late
     val home       = Utils.createTempDir(namePrefix = "dovetail")
     val rule       = new ReorderJoins(session)
-    val (_, trace) = Trace.collecting(detailed = false)(session.withActive(rule(query(session, home))))
+    val (_, trace) = StatisticsStore.in(home, session)(
+      Trace.collecting(detailed = false)(session.withActive(rule(query(session, home))))
+    )
     FooterReading.startAgain()
     PlanningTime.startAgain()
     trace.groups.exists(_.algorithm.isDefined)

@@ -18,15 +18,15 @@ object KnownSize {
 
   /**
    * How far earlier estimates of similar sets were off: the factor to multiply the estimate by. It corrects the value
-   * alone. How widely the earlier errors spread says nothing about the largest one possible, so the upper bound stays
-   * that of the estimate.
+   * alone, and at most to the upper bound of the estimate. How widely the earlier errors spread says nothing about the
+   * largest one possible, so the upper bound stays.
    */
   final case class Factor(value: Double) extends KnownSize {
     require(value > 0.0, s"a factor is positive: $this")
 
     override def rows(own: Estimate): Estimate = {
-      val corrected = math.min(own.value * value, Estimate.Ceiling)
-      Estimate(corrected, math.min(own.lower, corrected), math.max(own.upper, corrected), Source.History)
+      val corrected = math.min(own.value * value, own.upper)
+      Estimate(corrected, math.min(own.lower, corrected), own.upper, Source.History)
     }
   }
 

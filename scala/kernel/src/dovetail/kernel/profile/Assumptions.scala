@@ -72,7 +72,7 @@ object Assumptions {
    */
   val AttributeNdv = 200.0
 
-  /** Share of the left rows that EXISTS and IN keep if neither side's keys are known. */
+  /** Share of the left rows that EXISTS and IN keep if the distinct keys of the right side are not known, at most. */
   val SemiJoin = 0.5
 
   /**

@@ -27,6 +27,8 @@ package dovetail.kernel.profile
  *                   all that is known
  * @param rangeRows  rows of the table whose value lies in the column's range, if predicates have narrowed the range:
  *                   on the column itself, or on another one that it follows ([[ImpliedRange]])
+ * @param input      input of the plan whose rows the values come from. Columns of one input have at most as many
+ *                   combinations of values as it has rows, however often joins repeat these rows.
  */
 final case class ColumnProfile(
     ndv: Option[Double] = None,
@@ -43,7 +45,8 @@ final case class ColumnProfile(
     repetition: Double = 0.0,
     uncounted: Boolean = false,
     spread: Option[Histogram] = None,
-    rangeRows: Option[Double] = None
+    rangeRows: Option[Double] = None,
+    input: Option[InputRows] = None
 ) {
   require(ndv.forall(_ >= 0.0), s"negative ndv $ndv")
   require(nulls.forall(n => n >= 0.0 && n <= 1.0), s"share of nulls outside 0..1: $nulls")
@@ -75,8 +78,20 @@ final case class ColumnProfile(
   def ofAtLeast(rows: Double): ColumnProfile =
     if (rangeRows.isEmpty) this else copy(rangeRows = rangeRows.map(math.max(_, rows)))
 
+  /** The column of a relation that has at most these rows. */
+  def ofAtMost(rows: Double): ColumnProfile =
+    if (input.forall(_.rows <= rows)) this else copy(input = input.map(_.copy(rows = rows)))
+
   def nonNull: Double = 1.0 - nulls.getOrElse(Assumptions.NullFraction)
 }
+
+/**
+ * The rows of one input of a plan: of a table, say.
+ *
+ * @param id   number of the input, the same for all of its columns
+ * @param rows rows that are left of it, at most
+ */
+final case class InputRows(id: Long, rows: Double)
 
 object ColumnProfile {
 
@@ -191,7 +206,9 @@ final case class RelationProfile(
         id -> c.copy(
           ndv = c.ndv.map(distinct),
           domain = c.domain.map(distinct),
-          degree = c.degree.filter(_ => factor == 1.0)
+          degree = c.degree.filter(_ => factor == 1.0),
+          // then its inputs may have more rows than estimated, too
+          input = c.input.map(i => i.copy(rows = i.rows * math.max(1.0, factor)))
         )
       },
       baseRows = n,

@@ -58,9 +58,11 @@ final class CardinalityModel(graph: JoinGraph) {
           val rows = told.atLeast(1.0)
           val most = if (rows.upper == rows.value) rows.value else rows.bounded(estimated(relations, count).upper).upper
           SetSize(rows.value, most, most)
-        case _ =>
-          val own  = estimated(relations, count)
-          val rows = corrected(own.rows, size)
+        case by =>
+          val own = estimated(relations, count)
+          val all = corrected(own.rows, size)
+          // a factor does not raise a size above its bound
+          val rows = if (by.isDefined) math.max(1.0, math.min(all, own.upper)) else all
           SetSize(rows, math.max(own.cautious, rows), math.max(own.upper, rows))
       }
     }

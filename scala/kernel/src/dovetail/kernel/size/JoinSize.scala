@@ -34,20 +34,22 @@ object JoinSize {
 
   /**
    * Share of left keys that have a partner: the share of the common domain's values that the right side still has
-   * (containment, [[CommonKeys]]).
+   * (containment, [[CommonKeys]]). If the right side's distinct values are not known, they are at most its rows.
    *
    * @param left  key of the left side and its relation
    * @param right key of the right side and its relation
    */
-  def semiShare(left: (ColumnProfile, RelationProfile), right: (ColumnProfile, RelationProfile)): Double =
+  def semiShare(left: (ColumnProfile, RelationProfile), right: (ColumnProfile, RelationProfile)): Double = {
+    def partnered(ndv: Double) = CommonKeys(
+      CommonKeys.Side(left._1, left._1.domain.getOrElse(1.0), left._2),
+      CommonKeys.Side(right._1, right._1.domain.getOrElse(ndv), right._2)
+    ).partnered(ndv)
     right._1.ndv match {
-      case Some(ndv) if left._1.domain.orElse(right._1.domain).isDefined =>
-        CommonKeys(
-          CommonKeys.Side(left._1, left._1.domain.getOrElse(1.0), left._2),
-          CommonKeys.Side(right._1, right._1.domain.getOrElse(ndv), right._2)
-        ).partnered(ndv)
-      case _ => Assumptions.SemiJoin
+      case Some(ndv) if left._1.domain.orElse(right._1.domain).isDefined => partnered(ndv)
+      case None if left._1.domain.isDefined => math.min(Assumptions.SemiJoin, partnered(right._2.rows.value))
+      case _                                => Assumptions.SemiJoin
     }
+  }
 
   /**
    * Share of left rows that have no partner.

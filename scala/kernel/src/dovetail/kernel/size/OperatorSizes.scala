@@ -220,6 +220,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
       m.column.nonNull,
       common,
       t.column.ndv,
+      m.column.domain.isDefined,
       math.max(profile(t).rows.value, 1.0),
       if (m.nullsMeet && t.column.nonNull < 1.0) 1.0 - m.column.nonNull else 0.0
     )
@@ -277,6 +278,7 @@ private[size] object OperatorSizes {
    * @param nonNull share of non-NULL keys on this side
    * @param keys    what the keys of both sides have in common
    * @param ndv     distinct values of the other side's key
+   * @param domain  whether the values are known that this side's key draws from
    * @param rows    rows of the other side's relation
    * @param nulls   share of NULL keys on this side, if they meet those of the other side
    */
@@ -284,13 +286,20 @@ private[size] object OperatorSizes {
       nonNull: Double,
       keys: CommonKeys,
       ndv: Option[Double],
+      domain: Boolean,
       rows: Double,
       nulls: Double
   ) {
 
     /** Share of the rows of this side whose key is among the keys of `among` rows of the other side (containment). */
-    def share(among: Double): Double =
-      nulls + nonNull * (if (ndv.isEmpty) Assumptions.SemiJoin * keys.mineWithin
-                         else keys.partnered(Assumptions.keysAfter(ndv.get, rows, math.min(among, rows))))
+    def share(among: Double): Double = {
+      val left = math.min(among, rows)
+      nulls + nonNull * (if (ndv.isDefined) keys.partnered(Assumptions.keysAfter(ndv.get, rows, left))
+                         else {
+                           val half = Assumptions.SemiJoin * keys.mineWithin
+                           // the other side has at most as many keys as rows
+                           if (domain) math.min(half, keys.partnered(left)) else half
+                         })
+    }
   }
 }

@@ -20,7 +20,7 @@ object Executors {
   def configured(master: String, local: Boolean, conf: SparkConf): Int = master match {
     case _ if local            => 0
     case LocalCluster(workers) => Try(workers.toInt).filter(_ > 0).getOrElse(1)
-    case _                     => instances(conf).orElse(shareOfCores(conf)).getOrElse(1)
+    case _ => (instances(conf).orElse(shareOfCores(conf)) ++ allocated(conf)).reduceOption(_ max _).getOrElse(1)
   }
 
   /** Number of tasks that run at a time on all executors together. */
@@ -76,6 +76,14 @@ object Executors {
   private def shareOfCores(conf: SparkConf): Option[Int] =
     for (all <- number(conf, "spark.cores.max"); each <- number(conf, "spark.executor.cores"))
       yield math.max(1, all / each)
+
+  /** Number of executors that Spark allocates as it needs them. */
+  private def allocated(conf: SparkConf): Option[Int] =
+    if (!conf.get("spark.dynamicAllocation.enabled", "").trim.equalsIgnoreCase("true")) None
+    else Some(number(conf, "spark.dynamicAllocation.maxExecutors").fold(UsualExecutors)(math.min(_, UsualExecutors)))
+
+  /** Assumed executors of a cluster that grows with its work: a large query gets more, a small one fewer. */
+  private val UsualExecutors = 16
 
   /** The value of a setting, if it is an integer above 0. */
   private def number(conf: SparkConf, key: String): Option[Int] =

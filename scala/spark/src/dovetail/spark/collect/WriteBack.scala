@@ -15,8 +15,8 @@ import org.apache.spark.sql.types._
  * Writes to Spark's catalog the statistics that it has a place for, so that plain Spark benefits as well: rows, bytes
  * and, per column, counts, bounds, widths and a histogram.
  *
- * It leaves out what makes Spark's own estimator fail, which has no case for TIMESTAMP_NTZ and intervals and takes NaN
- * for a bound.
+ * It leaves out what makes Spark's own estimator fail, which has no case for TIMESTAMP_NTZ and intervals, takes NaN for
+ * a bound, and asserts that a histogram covers the range between the bounds.
  */
 object WriteBack {
 
@@ -69,12 +69,24 @@ object WriteBack {
   }
 
   /**
-   * A histogram of bins of equal height. A bin of a single value has one distinct value. The others share the remaining
-   * distinct values, and have at most as many as their range has places for.
+   * A histogram of bins of equal height, from the smallest to the largest value; None if these are not known. A bin of
+   * a single value has one distinct value. The others share the remaining distinct values, and have at most as many as
+   * their range has places for.
    */
-  private def histogram(c: ColumnStatistics, values: Long): Option[Histogram] = if (c.quantiles.size < 2) None
-  else {
-    val ranges  = c.quantiles.zip(c.quantiles.tail)
+  private def histogram(c: ColumnStatistics, values: Long): Option[Histogram] =
+    for (least <- c.min; most <- c.max if c.quantiles.size > 1)
+      yield histogram(c, values, asSparkReads(least), asSparkReads(most))
+
+  /**
+   * A bound as Spark's estimator reads it. This is not the number in memory: the float 1.1 is 1.10000002 as a double,
+   * and its text is read as 1.1.
+   */
+  private def asSparkReads(bound: Any): Double = bound.toString.toDouble
+
+  private def histogram(c: ColumnStatistics, values: Long, low: Double, high: Double): Histogram = {
+    val inner   = c.quantiles.slice(1, c.quantiles.size - 1).map(q => math.max(low, math.min(high, q)))
+    val ends    = low +: inner :+ high
+    val ranges  = ends.zip(ends.tail)
     val wide    = ranges.count { case (lo, hi) => lo < hi }
     val single  = ranges.collect { case (lo, hi) if lo == hi => lo }.distinct.size
     val share   = if (wide == 0) 1.0 else math.max(1.0, (c.ndv - single) / wide)
@@ -83,6 +95,6 @@ object WriteBack {
       val places = if (lo == hi) 1.0 else if (integer) hi - lo + 1.0 else share
       HistogramBin(lo, hi, math.max(1L, math.round(math.min(share, places))))
     }
-    Some(Histogram(values.toDouble / bins.size, bins.toArray))
+    Histogram(values.toDouble / bins.size, bins.toArray)
   }
 }

@@ -121,13 +121,10 @@ object ListedFiles {
     })
   }
 
-  /** The result of a listing that ends within a moment. */
+  /** The result of a listing that ends within a moment; None if it fails. */
   private def soon(task: FutureTask[Seq[PartitionDirectory]]): Option[Seq[PartitionDirectory]] =
     try Some(task.get(SoonMillis, TimeUnit.MILLISECONDS))
-    catch {
-      case _: TimeoutException   => None
-      case e: ExecutionException => throw e.getCause
-    }
+    catch { case _: TimeoutException | _: ExecutionException => None }
 
   private def list(listing: Listing, index: FileIndex, filters: Seq[Expression]): Seq[PartitionDirectory] = {
     val all = index.listFiles(filters, Nil).toVector

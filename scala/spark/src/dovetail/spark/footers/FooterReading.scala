@@ -187,9 +187,9 @@ final class FooterReading(maxMillis: Long) {
           }
       )
     }
-    try
-      if (!done.await(time, TimeUnit.NANOSECONDS))
-        threads.indices.foreach(i => Option(at.get(i)).foreach(Aside.leave(_, threads(i))))
+    def leave() = threads.indices.foreach(i => Option(at.get(i)).foreach(Aside.leave(_, threads(i))))
+    try if (!done.await(time, TimeUnit.NANOSECONDS)) leave()
+    catch { case e: InterruptedException => leave(); throw e }
     finally spend(System.nanoTime() - start, tasks)
     tasks.size - ended.get
   }

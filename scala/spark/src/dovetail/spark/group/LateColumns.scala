@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.leaf.{HashedLeaf, SparkBroadcast}
 import org.apache.spark.sql.dovetail.predicates.{ComputedColumns, JoinCondition}
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
 
 /**
  * Joins after which Spark computes fragile columns of one side ([[FragileColumns]]): in generated code, a broadcast
@@ -31,7 +32,10 @@ private[group] object LateColumns {
     streams(left, 0) || streams(right, 1)
   }
 
-  /** Whether the rows of a plan are partitioned by these keys, so that a join by them needs no exchange of the plan. */
+  /**
+   * Whether the rows of a plan are partitioned by these keys, so that a join by them needs no exchange of the plan. A
+   * cache may be: adaptive execution decides on its partitions when it is filled.
+   */
   private def isClustered(plan: LogicalPlan, keys: Seq[Expression]): Boolean = plan match {
     case p: Project   => isClustered(p.child, ComputedColumns.replaced(keys, p.projectList))
     case f: Filter    => isClustered(f.child, keys)
@@ -40,6 +44,7 @@ private[group] object LateColumns {
     // a broadcast join keeps the places of its rows
     case j: Join => comparesAll(j, keys) || j.children.exists(isClustered(_, keys))
     case u: UnaryNode if !u.isInstanceOf[RepartitionOperation] && HashedLeaf(u).isEmpty => isClustered(u.child, keys)
+    case _: InMemoryRelation                                                            => true
     case other                                                                          => same(keys, HashedLeaf(other))
   }
 

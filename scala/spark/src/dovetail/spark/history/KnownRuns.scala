@@ -16,8 +16,8 @@ import org.apache.spark.sql.dovetail.steer.GroupForm
  * groups, and join orders that have run.
  *
  * A set of relations that ran over the same data gets the rows that were counted then, even if it was a part of another
- * group. If files were added since, the rows are scaled by the growth of the data, without an upper bound. Estimates
- * for sets that have not run with these constants are corrected by the errors of runs with other constants.
+ * group. If files were added since, the rows are scaled by the growth of the largest table, without an upper bound.
+ * Estimates for sets that have not run with these constants are corrected by the errors of runs with other constants.
  */
 final class KnownRuns(session: SparkSession) {
   import KnownRuns._
@@ -51,19 +51,26 @@ final class KnownRuns(session: SparkSession) {
   ): KnownGroup = {
     val all                   = leaves.indices.toSet
     def usable(set: Set[Int]) = set == all || !set.exists(reduced)
+    def rowsOf(i: Int)        = graph.relations(i).profile.baseRows
     val whole                 =
       for (w <- named.whole; runs <- index.runs(w.key) if runs.relations.size == leaves.size) yield (w.order, runs)
-    val (sets, orders) = whole.fold((parts(named, leaves), Vector.empty[MeasuredOrder])) { case (order, runs) =>
+    val (sets, orders) = whole.fold((parts(named, leaves, rowsOf), Vector.empty[MeasuredOrder])) { case (order, runs) =>
       val changes = order.indices.map(i => change(leaves(order(i)), runs.relations(i)))
       // no run was complete: other groups may tell more
-      val sets = if (runs.sets.isEmpty) parts(named, leaves)
+      val sets = if (runs.sets.isEmpty) parts(named, leaves, rowsOf)
       else runs.sets.flatMap { case (set, s) =>
-        scaled(s.rows, set.toVector.map(changes)).map(size => set.map(order) -> Told(size, runs))
+        now(s.rows, set.toVector.map(i => changes(i) -> rowsOf(order(i)))).map(size =>
+          set.map(order) -> Told(size, runs)
+        )
       }
       (sets, if (changes.forall(_.contains(Same))) runs.orders else Vector.empty)
     }
     val refuted = sets.collect { case (set, known) if contradicts(graph, set, known.size) => set.head }.toSet
-    val counted = sets.filter(s => usable(s._1) && !s._1.exists(refuted))
+    // what the statistics know for certain is better than a count that was scaled by bytes
+    def isScaled(known: Told) = known.size match { case KnownSize.Rows(rows) => !rows.isExact; case _ => false }
+    val counted               = sets.filter { case (set, known) =>
+      usable(set) && !set.exists(refuted) && !(isScaled(known) && exact(graph, set))
+    }
     // the same group has the same form without constants, which takes as long to compute as the exact one
     lazy val pattern = whole.fold(named.pattern) { case (order, runs) =>
       runs.pattern.map(p => p.copy(order = p.order.map(order(_))))
@@ -108,7 +115,11 @@ final class KnownRuns(session: SparkSession) {
     set.size == 1 && graph.relations(set.head).profile.rows.isExact
 
   /** Rows of sets that occurred in other groups of the history, too. */
-  private def parts(forms: HistoryForms, leaves: Vector[LogicalPlan]): Map[Set[Int], Told] = {
+  private def parts(
+      forms: HistoryForms,
+      leaves: Vector[LogicalPlan],
+      rowsOf: Int => Double
+  ): Map[Set[Int], Told] = {
     val keys = forms.relations
     val at   = keys.indices.filter(keys(_).isDefined).toVector.groupBy(keys(_).get)
     val all  = at.keys.toVector.sorted.flatMap(index.sets).filter { case (runs, set) =>
@@ -122,7 +133,7 @@ final class KnownRuns(session: SparkSession) {
       for {
         place <- GroupForm.places(members.map(_.key), at, MostPlaces)
         if forms.set(place.sorted).contains(runs.sets(set).key)
-        rows <- scaled(runs.sets(set).rows, place.map(i => change(leaves(i), before(keys(i).get))))
+        rows <- now(runs.sets(set).rows, place.map(i => change(leaves(i), before(keys(i).get)) -> rowsOf(i)))
       } yield place.toSet -> Told(rows, runs)
     }
     val looked = all.iterator.take(MostParts).takeWhile(_ => System.nanoTime() - since < share).map {
@@ -149,11 +160,19 @@ final class KnownRuns(session: SparkSession) {
     if (now == before.data) Some(Same) else stamps.growth(leaf, before.data)
   )
 
-  private def scaled(rows: Long, changes: Vector[Option[Double]]): Option[KnownSize] =
-    if (changes.contains(None)) None
-    else changes.flatten.max match {
-      case Same  => Some(KnownSize.exactly(rows.toDouble, Source.History))
-      case grown => Some(KnownSize.Rows(Estimate(rows * grown, 0.0, Estimate.Ceiling, Source.History)))
+  /**
+   * The size of a set whose members' data may have grown since it was counted. It grows with its largest relation: rows
+   * that are added to a dimension leave the facts as they are.
+   *
+   * @param rows    rows that were counted
+   * @param members per relation of the set, the factor by which its data has grown, and the rows of its table
+   */
+  private def now(rows: Long, members: Vector[(Option[Double], Double)]): Option[KnownSize] =
+    if (members.exists(_._1.isEmpty)) None
+    else if (members.forall(_._1.contains(Same))) Some(KnownSize.exactly(rows.toDouble, Source.History))
+    else {
+      val grown = members.maxBy(_._2)._1.getOrElse(Same)
+      Some(KnownSize.Rows(Estimate(rows * grown, 0.0, Estimate.Ceiling, Source.History)))
     }
 }
 

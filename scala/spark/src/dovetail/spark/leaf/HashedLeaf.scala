@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.leaf
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
@@ -51,7 +52,11 @@ object HashedLeaf {
   }
 
   private def cached(relation: InMemoryRelation): Seq[Attribute] = {
-    val plan = relation.cacheBuilder.cachedPlan
+    // as Spark's scan of a cache sees it
+    val plan = relation.cacheBuilder.cachedPlan match {
+      case a: AdaptiveSparkPlanExec if a.isFinalPlan => a.executedPlan
+      case other                                     => other
+    }
     plan.outputPartitioning match {
       case h: HashPartitioning =>
         val places = attributes(h.expressions).map(a => plan.output.indexWhere(_.exprId == a.exprId))

@@ -130,7 +130,7 @@ final class QueryLog {
   }
 
   /** Notes that a plan has failed or was cancelled. */
-  def failed(execution: QueryExecution, e: Exception): Unit =
+  def failed(execution: QueryExecution, e: Throwable): Unit =
     ExecutedPlan.ofFailed(execution).foreach { plan =>
       val found = entriesOf(plan)
       if (found.nonEmpty && startsFirst(plan)) {
@@ -148,8 +148,8 @@ final class QueryLog {
 object QueryLog {
 
   /**
-   * Number of a log, and number of an entry in it. The number of the log is needed because a cloned session (each
-   * streaming query has one) also has the listeners of the original session, whose log has its own entry numbers.
+   * Number of a log, and number of an entry in it. The number of the log is needed because a plan may run in another
+   * session than the one that has planned it, whose log has its own entry numbers.
    */
   final private case class Place(log: Long, id: Long)
 
@@ -271,15 +271,19 @@ object QueryLog {
   /** Milliseconds to wait. Spark's listener bus is never farther behind, unless a listener hangs. */
   val WaitMillis = 2000L
 
-  /** The session's log. The first call creates it and registers its listener with Spark. */
-  def apply(session: SparkSession): QueryLog = logs.synchronized {
-    Option(logs.get(session)).getOrElse {
+  /** The session's log. The first call creates it, and the first one in a context registers a listener with Spark. */
+  def apply(session: SparkSession): QueryLog = {
+    // before the logs are locked: Spark's bus may be stopping, and waits until the listener is done with them
+    RunListener.watch(session.sparkContext)
+    logs.synchronized(of(session).getOrElse {
       val log = new QueryLog
       logs.put(session, log)
-      session.listenerManager.register(new RunListener(log))
       log
-    }
+    })
   }
+
+  /** The session's log, if it has one. */
+  private[log] def of(session: SparkSession): Option[QueryLog] = Option(logs.get(session))
 
   /**
    * Runs the rule on `plan`, and logs what it did. It does not log if a trace is already being collected, because

@@ -35,7 +35,7 @@ final class CopiedInputs(top: LogicalPlan, leaves: Vector[LogicalPlan], written:
       best.joins.flatMap(copied(_, memory)).headOption.map(input =>
         s"Spark would have to broadcast ${input.relations.map(names).mkString(", ")} for lack of another way to run " +
           "the join, and that may take more memory than there is"
-      ).orElse(newProduct(best, new GroupBroadcasts(best, one)).map(j =>
+      ).orElse(newProduct(best, new GroupBroadcasts(best, one, BroadcastRoom.of(one), _ => false)).map(j =>
         s"Spark would read ${j.left.relations.map(names).mkString(", ")} once for each partition of " +
           s"${j.right.relations.map(names).mkString(", ")}: neither of them may be broadcast, and there is no equality"
       ))

@@ -54,11 +54,13 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
   }
 
   /**
-   * Whether Spark may compute the grouping together with those of other scalar subqueries. It does so only if their
-   * plans are the same but for the functions, and the columns of early groupings differ by these.
+   * Whether Spark may compute the grouping together with those of other scalar subqueries or, from Spark 4.2 on, of
+   * other parts of the query. It does so only if their plans are the same but for the functions, and the columns of
+   * early groupings differ by these.
    */
   private def mayMerge(of: Aggregate, whole: LogicalPlan): Boolean =
-    !planner.groupsAlways && of.groupingExpressions.isEmpty && whole.isInstanceOf[Subquery]
+    !planner.groupsAlways && of.groupingExpressions.isEmpty &&
+      (whole.isInstanceOf[Subquery] || ((of ne whole) && SubplanMerging.mayMerge(whole)))
 
   private def taken(of: Aggregate, chosen: (EarlyPlace, Double)): LogicalPlan = {
     val (place, groups) = chosen

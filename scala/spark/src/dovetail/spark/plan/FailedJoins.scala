@@ -2,12 +2,11 @@ package org.apache.spark.sql.dovetail.plan
 
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicBoolean
-import java.util.{Collections, WeakHashMap}
 
 import org.apache.spark.SparkContext
 import org.apache.spark.scheduler.{SparkListener, SparkListenerEvent}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.base.{ContextListener, FailOpen}
 import org.apache.spark.sql.dovetail.deadline.AtExit
 import org.apache.spark.sql.dovetail.log.{ChosenJoin, Shortage}
 import org.apache.spark.sql.dovetail.report.ExecutedPlan
@@ -43,15 +42,11 @@ object FailedJoins {
 
   private val hooked = new AtomicBoolean
 
-  // Spark's bus accepts the same listener several times, and a server opens and closes sessions: add it once per
-  // context
-  private val heard =
-    Collections.synchronizedSet(Collections.newSetFromMap(new WeakHashMap[SparkContext, java.lang.Boolean]))
+  private val once = new ContextListener(Queries)
 
-  private def watch(context: SparkContext): Unit = if (heard.add(context)) {
-    context.addSparkListener(Queries)
-    if (!hooked.getAndSet(true)) AtExit.beforeContext("noting lost joins")(if (FatalExit.isUnderWay) Queries.lost())
-  }
+  private def watch(context: SparkContext): Unit =
+    if (once.watch(context) && !hooked.getAndSet(true))
+      AtExit.beforeContext("noting lost joins")(if (FatalExit.isUnderWay) Queries.lost())
 
   /**
    * Hears of the queries of all sessions of a context. A listener of one session would not hear of a query that reads a

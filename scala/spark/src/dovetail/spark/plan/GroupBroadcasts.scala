@@ -6,7 +6,8 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide
 
 /**
  * The broadcasts that Dovetail chooses in one join group. Adaptive execution starts all broadcasts of a query at once,
- * and a chain of joins holds all of their tables, so they have to fit into memory together.
+ * and a chain of joins holds all of their tables, so they have to fit into memory together, with those of the query's
+ * other groups ([[BroadcastAllowance]]).
  *
  * The search prices each broadcast alone. If its plan needs more memory, [[GroupSearch]] searches again without the
  * broadcasts that do not fit, because a plan that loses one afterwards may cost many times what it was chosen for.
@@ -15,9 +16,11 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide
  * makes a Cartesian product. The sizes of joins that Spark has not seen before are products of their inputs. So the
  * plan says which side is copied ([[loops]]).
  *
- * @param one bytes of memory that one broadcast may take
+ * @param one  bytes of memory that one broadcast may take
+ * @param room memory that all of them may take
+ * @param own  relations that Spark broadcasts by itself, whether Dovetail asks for it or not
  */
-final class GroupBroadcasts(tree: JoinTree, one: Double) {
+final class GroupBroadcasts(tree: JoinTree, one: Double, room: BroadcastRoom, own: Int => Boolean) {
   import GroupBroadcasts._
 
   /**
@@ -43,15 +46,23 @@ final class GroupBroadcasts(tree: JoinTree, one: Double) {
   private val fit: Vector[Broadcast] = {
     val sized = chosen.sortBy(_.memory)
     val sums  = sized.scanLeft((0.0, 0.0)) { case ((most, expected), c) => (most + c.memory, expected + c.expected) }
-    sized.zip(sums.tail).collect { case (c, (most, expected)) if most <= one * Together && expected <= one => c }
+    sized.zip(sums.tail).collect { case (c, (most, expected)) if room.fits(BroadcastRoom(most, expected)) => c }
   }
+
+  /** Memory of those that fit. */
+  def taken: BroadcastRoom = BroadcastRoom(fit.map(_.memory).sum, fit.map(_.expected).sum)
 
   /** Those that fit together, the small ones first, and those of nested loops. */
   lazy val fitting: Map[JoinTree.Join, BuildSide] = fit.map(c => c.join -> c.side).toMap ++ loops
 
-  /** Bytes of memory of the largest broadcast that fits, if some of them do not. */
+  /** Bytes of memory of the largest broadcast that fits, if some of Dovetail's choice do not. */
   val largest: Option[Double] =
-    if (fit.size == chosen.size) None else Some(fit.lastOption.fold(0.0)(_.memory))
+    if (chosen.forall(c => isOwn(c) || fit.exists(_ eq c))) None else Some(fit.lastOption.fold(0.0)(_.memory))
+
+  private def isOwn(c: Broadcast): Boolean = c.input match {
+    case l: JoinTree.Leaf => own(l.relation)
+    case _                => false
+  }
 }
 
 private object GroupBroadcasts {
@@ -60,11 +71,4 @@ private object GroupBroadcasts {
     def memory: Double   = input.memory
     def expected: Double = input.expectedMemory
   }
-
-  /**
-   * Memory of all broadcasts of a group at most, in parts of what one may take. Their expected memory must fit into
-   * what one may take. One takes its maximum only if its estimate is wrong by far, and two of them seldom do so in one
-   * query.
-   */
-  val Together = 2.0
 }

@@ -4,7 +4,7 @@ import dovetail.kernel.profile.Estimate
 import dovetail.kernel.size.CardinalityModel
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.{FailOpen, LazyValue}
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInputs}
@@ -136,7 +136,10 @@ final class GroupOrdering(
     val told         = limited.copy(notes = limited.notes ++ skipping.map(_.note(ready)))
     val decision     = exposed.fold(told)(limited.bar)
     val rebuilt      = if (decision.taken) Some(another) else None
-    rebuilt.foreach(_ => filters.take(limited.outcome.best.reducers))
+    rebuilt.foreach { _ =>
+      filters.take(limited.outcome.best.reducers)
+      planner.broadcasts.take(ready.group.top, ready.broadcasts(limited.outcome.best).taken)
+    }
     // without a mark, the exposed group gets what it would get without Dovetail
     val kept = if (exposed.isDefined) WrittenOrder(ready.group, optimized, marks = false) else written
     OrderedGroup(decision, rebuilt, kept, if (exposed.isDefined) Vector.empty else skipping)
@@ -261,6 +264,15 @@ object GroupOrdering {
     }
   }
 
+  /** Reserves the memory of broadcasts that an earlier run of the rule has chosen: in a subquery that is a join now. */
+  private def takeMade(plan: LogicalPlan, planner: Planner, statistics: PlanStatistics): Unit = plan.foreach {
+    case j: Join =>
+      JoinDecision.broadcast(j).map(JoinChoice.input(j, _)).foreach(input =>
+        planner.broadcasts.take(planner.roomOf(input, statistics(input)))
+      )
+    case _ =>
+  }
+
   /**
    * For all join groups of a query.
    *
@@ -277,6 +289,7 @@ object GroupOrdering {
     val preparation = new GroupPreparation(planner, statistics, steering, new KnownRuns(session), repeated, above)
     val remembers   = RunRecorder.isOn(session)
     if (remembers) RunRecorder.watch(session)
+    PlanningTime.orNone(takeMade(prepared, planner, statistics))
     val shares  = new SearchShares(prepared)
     val needed  = new NeededRows(prepared)
     val filters = new FilterAllowance(plan, Runtime.getRuntime.maxMemory)

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
 
+import dovetail.kernel.enumerate.JoinTree
 import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.catalyst.expressions.And
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
@@ -20,6 +21,7 @@ import org.apache.spark.sql.internal.SQLConf
  * @param known        the same graph, corrected by the history and by numbers that users gave
  * @param historyForms keys of the group in the history: for the look-up, and again after the query has run
  * @param memory       bytes of memory that a broadcast may take
+ * @param room         memory that all broadcasts of the group may take
  * @param remarks      what was read for the estimates, for explain
  */
 final case class PreparedGroup(
@@ -30,6 +32,7 @@ final case class PreparedGroup(
     known: KnownGroup,
     historyForms: LazyValue[HistoryForms],
     memory: Double,
+    room: BroadcastRoom,
     remarks: Vector[String] = Vector.empty
 ) {
   def graph: JoinGraph = known.graph
@@ -39,6 +42,9 @@ final case class PreparedGroup(
     predicates.members ++ OperatorConjunct.of(group, predicates).flatten.flatMap(_.filtered)
 
   def rebuild: RebuildPlan = new RebuildPlan(this)
+
+  def broadcasts(tree: JoinTree): GroupBroadcasts =
+    new GroupBroadcasts(tree, memory, room, graph.relations(_).broadcastable)
 
   /** Names of the relations. */
   lazy val names: GroupNames = GroupNames(group, leaves)
@@ -111,7 +117,8 @@ final class GroupPreparation(
       graph,
       Trace.timed("history")(runs(graph, group.leaves, reduced, forms.value)),
       forms,
-      planner.broadcastMemory
+      planner.broadcastMemory,
+      planner.broadcasts.left(group.top)
     )
     ready.copy(known = ready.known.copy(graph = steering.informed(ready.graph, ready.form)))
   }

@@ -43,12 +43,16 @@ final class GroupSearch(
       val search = searchOf(ready.graph, share, rules, costs)
       SearchResult(ready, search, choice(ready, search, notes ++ ready.known.note ++ ready.remarks))
     }
-    val first    = by(planner.costs)
-    val decision = first.decision
-    val smaller  =
-      if (!decision.taken || decision.asked.nonEmpty) None
-      else new GroupBroadcasts(decision.outcome.best, ready.memory).largest
-    smaller.flatMap(most => PlanningTime.orNoneEarly(by(planner.costsWithin(most)))).getOrElse(first)
+    // again without broadcasts that do not fit together, as long as that leaves out more of them
+    def fitting(found: SearchResult, limit: Double, more: Int): SearchResult = {
+      val decision = found.decision
+      val smaller  =
+        if (more == 0 || !decision.taken || decision.asked.nonEmpty) None
+        else ready.broadcasts(decision.outcome.best).largest.filter(_ < limit)
+      val again = smaller.flatMap(most => PlanningTime.orNoneEarly(by(planner.costsWithin(most))).map(_ -> most))
+      again.fold(found) { case (next, most) => fitting(next, most, more - 1) }
+    }
+    fitting(by(planner.costs), Double.PositiveInfinity, GroupSearch.MostSearches)
   }
 
   /** The same again, if inputs on whose estimates the order depends could be counted. */
@@ -59,4 +63,10 @@ final class GroupSearch(
     if (counts.isEmpty) found
     else searched(Trace.timed("estimate")(preparation.again(found.ready, reduced)), share, notes ++ counts)
   }
+}
+
+private object GroupSearch {
+
+  /** Most searches for broadcasts that fit together, after the first one. */
+  private val MostSearches = 3
 }

@@ -71,29 +71,39 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
    * Whether a broadcast of an input, in addition to those of the written order, fits into memory for certain and is
    * small enough for Spark or for Dovetail's own choice. Dovetail applies the same limits as in the search.
    */
-  def broadcasts(input: LogicalPlan, profile: RelationProfile): Boolean = {
+  def fitsBroadcast(input: LogicalPlan, profile: RelationProfile): Boolean = {
+    val memory = roomOf(input, profile)
+    memory.most <= broadcastMemory && broadcasts.left.fits(memory) &&
+    (SparkBroadcast(input, broadcastThreshold) || profile.bytes(input.output.map(_.exprId.id)) <= staticBytes)
+  }
+
+  /** Memory of a broadcast. */
+  def roomOf(input: LogicalPlan, profile: RelationProfile): BroadcastRoom = {
     val columns = input.output.map(_.exprId.id)
-    BroadcastMemory.bound(profile, columns) <= broadcastMemory &&
-    (SparkBroadcast(input, broadcastThreshold) || profile.bytes(columns) <= staticBytes)
+    val most    = BroadcastMemory.bound(profile, columns)
+    BroadcastRoom(most, math.min(most, BroadcastMemory(profile.rows.value, profile.bytes(columns))))
   }
 
   /** Bytes of memory that a broadcast may take at most. */
   def broadcastMemory: Double = facts.copy(staticBytes = math.max(0L, broadcastThreshold).toDouble).memoryLimit
 
+  /** Memory that is left for broadcasts of Dovetail's choice. */
+  lazy val broadcasts: BroadcastAllowance = new BroadcastAllowance(broadcastMemory)
+
   /** Bytes of memory that an input may take which Spark broadcasts in any case, also with broadcasts off. */
   def copiedMemory: Double = if (broadcastThreshold > 0L) broadcastMemory else facts.staticMemory
 
   /**
-   * Whether Spark broadcasts an input of the group by itself and there is enough memory for it. If there is not,
-   * [[RebuildPlan]] keeps Spark from broadcasting it. An input whose rows have no bound may be broadcast if Spark
-   * broadcasts it in the written order, too: Spark's size of it may be an estimate, and wrong.
+   * Whether Spark broadcasts an input of the group by itself and may do so. If it may not, [[RebuildPlan]] keeps Spark
+   * from it. What Spark broadcasts in the written order, too, it may broadcast in any other: without Dovetail, the
+   * query has this broadcast in any case. Any other input must fit into memory, by its bounds if it has bounds.
    *
    * @param asWritten whether Spark builds its hash table of this input in the written order ([[builtAsWritten]])
    */
   def sparkBroadcasts(input: LogicalPlan, profile: RelationProfile, asWritten: => Boolean): Boolean =
     SparkBroadcast(input, broadcastThreshold) &&
       (SparkBroadcast.bound(input, profile) match {
-        case Some(bytes) => bytes <= broadcastMemory
+        case Some(bytes) => bytes <= broadcastMemory || asWritten
         case None        =>
           profile.bytes(input.output.map(_.exprId.id)) <= broadcastMemory &&
           (profile.rows.upper < Estimate.Ceiling || asWritten)

@@ -1,13 +1,16 @@
 package org.apache.spark.sql.dovetail.plan
 
-import java.util.Locale
+import java.util.{Collections, Locale, WeakHashMap}
 
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
-import org.apache.spark.sql.dovetail.sample.PassingRows
+import org.apache.spark.sql.dovetail.sample.{FilteredRead, PassingRows}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
 /**
@@ -15,12 +18,13 @@ import org.apache.spark.sql.dovetail.stats.PlanStatistics
  * the join graph is built. The joins of these inputs are then counted on their real keys.
  *
  * Rows that are in memory are used in any case. Others are read in the order of their cost, a few and for a short time.
+ * A group with the same inputs as one before, such as the second copy of a common table expression, uses the rows of
+ * the same inputs, although more may be in memory by then: Spark computes both once only if they have the same order.
  */
 final class RareInputs(planner: Planner, statistics: PlanStatistics) {
   import RareInputs._
 
-  // of all groups of the query
-  private var nanos = MostNanos
+  private val ofQuery = Choices.ofQuery()
 
   /**
    * Reads such rows, and returns a remark for explain on each input; empty if there are none. The statistics know the
@@ -36,13 +40,10 @@ final class RareInputs(planner: Planner, statistics: PlanStatistics) {
   ): Vector[String] =
     if (!planner.countsInputs || leaves.size < LeastInputs) Vector.empty
     else {
-      lazy val names      = GroupNames(group, leaves)
-      val (known, others) = candidates(group, leaves, predicates, told).sortBy(c => (c.rows.nanos, c.input))
-        .partition(_.rows.isKnown)
-      val times = others.map(_.rows.nanos).scanLeft(0.0)(_ + _).tail
-      val cheap = others.zip(times).takeWhile(_._2 <= nanos).map(_._1).take(MostInputs)
-      nanos -= cheap.map(_.rows.nanos).sum
-      (known ++ cheap).sortBy(_.input).flatMap { c =>
+      lazy val names = GroupNames(group, leaves)
+      val found      = candidates(group, leaves, predicates, told)
+      val chosen     = ofQuery.choice(found)
+      found.filter(c => chosen(c.rows.key)).flatMap { c =>
         PlanningTime.check()
         val before = statistics(leaves(c.input)).rows.value
         // the reads before may have taken the time
@@ -86,6 +87,32 @@ final class RareInputs(planner: Planner, statistics: PlanStatistics) {
 private object RareInputs {
 
   final private case class Candidate(input: Int, rows: PassingRows)
+
+  /** The inputs of a query that are read. All runs of the rule for the query share them, and their time. */
+  final private class Choices {
+    private var nanos  = MostNanos
+    private val before = mutable.HashMap.empty[Set[FilteredRead.Key], Set[FilteredRead.Key]]
+
+    /** The reads of a group that are used: those in memory, and a few cheap ones. */
+    def choice(of: Vector[Candidate]): Set[FilteredRead.Key] = before.getOrElseUpdate(
+      of.map(_.rows.key).toSet, {
+        val (known, others) = of.sortBy(c => (c.rows.nanos, c.input)).partition(_.rows.isKnown)
+        val times           = others.map(_.rows.nanos).scanLeft(0.0)(_ + _).tail
+        val cheap           = others.zip(times).takeWhile(_._2 <= nanos).map(_._1).take(MostInputs)
+        nanos -= cheap.map(_.rows.nanos).sum
+        (known ++ cheap).map(_.rows.key).toSet
+      }
+    )
+  }
+
+  private object Choices {
+
+    // the keys are weak, so an entry is dropped together with its query
+    private val queries = Collections.synchronizedMap(new WeakHashMap[QueryPlanningTracker, Choices])
+
+    /** The choices for the query that this thread plans. */
+    def ofQuery(): Choices = QueryPlanningTracker.get.fold(new Choices)(queries.computeIfAbsent(_, _ => new Choices))
+  }
 
   /** Fewest inputs of a group that has more than one order. */
   private val LeastInputs = 3

@@ -41,7 +41,7 @@ final class RebuildPlan(ready: PreparedGroup) {
    */
   def apply(tree: JoinTree, more: Vector[(Int, Expression)] = Vector.empty): LogicalPlan = {
     val joins      = tree.joins.map(j => j.relations.toSet -> j).toMap
-    val broadcasts = new GroupBroadcasts(tree, memory).fitting
+    val broadcasts = ready.broadcasts(tree).fitting
     val methods    = Methods(joins.get(_).flatMap(broadcasts.get), joins(_).memory > memory)
     val filters    = new ReducerFilters(ready.keys, keys)(tree.reducers)
     val inputs     = leaves.indices.toVector.map(i =>

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
+import scala.collection.mutable
+
 import dovetail.kernel.enumerate.{Reducer, ReducerRules}
 import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.catalyst.dsl.plans._
@@ -67,6 +69,8 @@ object ReducerFilters {
       m            <- members
       key          <- attribute(m.expression) if leaves(m.relation).outputSet.contains(key)
     } yield (m.relation, c, key)
+    // the search asks for each filter that it considers, and a table may have very many files
+    val tasksOf = mutable.HashMap.empty[Int, Double]
     ReducerRules(
       // Spark would push a filter on a column that may fail below its computation, to rows that nobody reads otherwise
       keys.collect {
@@ -75,7 +79,7 @@ object ReducerFilters {
       }.toSet,
       keys.collect { case (i, c, _) if again(i) => (i, c) }.toSet,
       again.filter(ready.graph.relations(_).broadcastable),
-      i => tasks(leaves(i), planner.allTasks),
+      i => tasksOf.getOrElseUpdate(i, tasks(leaves(i), planner.allTasks)),
       math.min(most, mostItems(leaves.head.conf)),
       planner.reducesAlways
     )

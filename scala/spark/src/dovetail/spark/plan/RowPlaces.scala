@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.leaf.HashedLeaf
 import org.apache.spark.sql.dovetail.predicates.{ComputedColumns, Conjuncts, FailingOperator, FailingPlan}
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
 
 /**
  * Operators whose results depend on the place of their input rows: in which partition a row is, after which other rows
@@ -81,13 +82,14 @@ object RowPlaces {
 
   /**
    * Whether rows of the plan may be partitioned by some of these keys already, so that a grouping or a window by the
-   * keys needs no exchange. It then reads one partition after the other, as they are asked for. Unknown operators may.
+   * keys needs no exchange. It then reads one partition after the other, as they are asked for. Unknown operators may,
+   * and caches, whose partitions adaptive execution decides on.
    */
   private def mayBeClustered(plan: LogicalPlan, keys: Seq[Expression]): Boolean = plan match {
     case p: Project  => mayBeClustered(p.child, ComputedColumns.replaced(keys, p.projectList))
     case f: Filter   => mayBeClustered(f.child, keys)
     case j: Join     => partitions(j, keys) || j.children.exists(mayBeClustered(_, keys))
-    case l: LeafNode => HashedLeaf(l).exists(c => keys.exists(_.semanticEquals(c)))
+    case l: LeafNode => l.isInstanceOf[InMemoryRelation] || HashedLeaf(l).exists(c => keys.exists(_.semanticEquals(c)))
     case _           => true
   }
 

@@ -44,6 +44,10 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
     ) (group.leaves, Vector.empty)
     else {
       val found = group.leaves.indices.toVector.map(best(group, predicates, _))
+      // Spark makes the broadcast of a table that reduces several groupings once
+      found.flatten.map(_.other).distinct.map(group.leaves).foreach(table =>
+        planner.broadcasts.take(planner.roomOf(table, statistics(table)))
+      )
       (
         group.leaves.zip(found).map { case (leaf, r) => r.fold(leaf)(reduced(leaf, _)) },
         found.flatten.map(note(group, _))
@@ -86,7 +90,7 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
           profile = statistics(table)
           columns = table.output.map(_.exprId.id)
           // in this order: canonical forms take longer
-          if planner.broadcasts(table, profile) && !hasRepeated(aggregate)
+          if planner.fitsBroadcast(table, profile) && !hasRepeated(aggregate)
         } yield {
           val (groups, size) = (statistics(aggregate), profile.rows.value)
           val rows           = statistics(aggregate.child).rows.value

@@ -10,25 +10,37 @@ import org.apache.spark.sql.dovetail.table.TableSample
 
 /**
  * Runs a predicate on the rows of a sample and remembers the result: the next query with the same predicate on the same
- * table finds the rows that it keeps, or the fact that it fails. Unless its values take a short time each
+ * table finds the rows that it keeps, or the fact that it fails. The same holds for a computed join key. Unless its
+ * values take a short time each
  * ([[LinearTime]]), the predicate runs in a separate thread until the time is up ([[TrialSlot]]), because one value may
  * take forever (a regular expression with unbounded backtracking).
  */
 private[sample] object KeptRows {
 
-  /** Largest number of bytes of remembered results: some 2,000 predicates on 20,000 rows. */
+  /** Largest number of bytes of remembered results: some 2,000 predicates on 20,000 rows, or 60 computed keys. */
   private val Remembered = 16L * 1024 * 1024
 
-  final private case class Key(table: Long, condition: ExpressionKey, of: RowNumbers)
+  /** @param asKey whether the values of the expression are wanted, and not the rows for which it is true */
+  final private case class Key(table: Long, expression: ExpressionKey, of: RowNumbers, asKey: Boolean)
 
   /**
    * @param key   key of the result; it counts as memory too, because a list of values can make a predicate larger than
    *              its rows
-   * @param kept  rows that the predicate keeps; None if it failed or ran out of time
+   * @param kept  rows that the predicate keeps; None if it failed or ran out of time, and for a join key
+   * @param keys  values of the join key; None if it failed or ran out of time, and for a predicate
    * @param tried nanoseconds that the attempt took
    */
-  final private class Result(key: Key, val kept: Option[RowNumbers], val tried: Long) {
-    val bytes: Long = Overhead + key.condition.bytes + key.of.bytes + kept.fold(0L)(_.bytes)
+  final private class Result(
+      key: Key,
+      val kept: Option[RowNumbers],
+      val keys: Option[KeyColumn],
+      val tried: Long
+  ) {
+    val bytes: Long =
+      Overhead + key.expression.bytes + key.of.bytes + kept.fold(0L)(_.bytes) + keys.fold(0L)(_.bytes)
+
+    /** Whether another attempt is not worth its time. */
+    def isFinal: Boolean = kept.isDefined || keys.isDefined || PlanningTime.toRead / WorthMore < tried
   }
 
   private val results = new BoundedCache[Key, Result]("predicates on rows", Remembered)(_.bytes)
@@ -40,9 +52,9 @@ private[sample] object KeptRows {
    * @param condition condition that is bound to the columns of the table's sample
    */
   def apply(table: TableSample, rows: RowNumbers, condition: Expression): Option[RowNumbers] = {
-    val key   = Key(table.id, ExpressionKey(condition), rows.packed)
+    val key   = Key(table.id, ExpressionKey(condition), rows.packed, asKey = false)
     val known = results.get(key)
-    if (known.exists(r => r.kept.isDefined || PlanningTime.toRead / WorthMore < r.tried))
+    if (known.exists(_.isFinal))
       known.flatMap(_.kept.map(kept => if (kept == rows) rows else kept.packed))
     else {
       val start = System.nanoTime()
@@ -51,21 +63,30 @@ private[sample] object KeptRows {
       val tried =
         try inTime(condition, until => rows.filter { i => Aside.check(until); condition.eval(table.rows(i)) == true })
         catch { case Survivable(_) => None }
-      results.put(key, new Result(key, tried.map(_.packed), System.nanoTime() - start))
+      results.put(key, new Result(key, tried.map(_.packed), None, System.nanoTime() - start))
       tried
     }
   }
 
   /** The values of an expression in these rows, as join keys; None if the time does not suffice. It may throw. */
   def keys(table: TableSample, rows: RowNumbers, e: Expression, key: JoinKeys): Option[KeyColumn] =
-    SampleKeys.ofColumn(table, e, key).orElse(inTime(
-      e,
-      until => {
-        val values = Array.fill(table.rows.length)(RelationSample.NullKey)
-        rows.toArray.foreach { i => Aside.check(until); values(i) = key(e.eval(table.rows(i))) }
-        KeyColumn(values)
+    SampleKeys.ofColumn(table, e, key).orElse {
+      val of    = Key(table.id, ExpressionKey(e), rows.packed, asKey = true)
+      val known = results.get(of)
+      if (known.exists(_.isFinal)) known.flatMap(_.keys)
+      else {
+        val start = System.nanoTime()
+        val found = inTime(e, until => computed(table, rows, e, key, until))
+        results.put(of, new Result(of, None, found, System.nanoTime() - start))
+        found
       }
-    ))
+    }
+
+  private def computed(table: TableSample, rows: RowNumbers, e: Expression, key: JoinKeys, until: Long): KeyColumn = {
+    val values = Array.fill(table.rows.length)(RelationSample.NullKey)
+    rows.toArray.foreach { i => Aside.check(until); values(i) = key(e.eval(table.rows(i))) }
+    KeyColumn(values)
+  }
 
   private def inTime[A](e: Expression, body: Long => A): Option[A] = {
     def what = s"trying ${shortened(e)} on sample rows"

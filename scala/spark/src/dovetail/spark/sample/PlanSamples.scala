@@ -5,12 +5,13 @@ import java.util.IdentityHashMap
 import scala.collection.mutable
 
 import dovetail.kernel.profile.RelationSample
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, DynamicPruning, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, DynamicPruning, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates}
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinPredicates, PrunedPredicate}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 import org.apache.spark.sql.dovetail.table.{TableSample, TableStatistics, TableStatisticsSource}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.types.{BinaryType, StringType}
 
 /**
@@ -22,11 +23,13 @@ import org.apache.spark.sql.types.{BinaryType, StringType}
  *
  * @param read   sample that was read from the files of a leaf
  * @param cached plan that computed the content of a cached relation
+ * @param pruned partition columns by which a table was pruned, so that predicates on them hold for all of its rows
  */
 final class PlanSamples(
     known: TableStatisticsSource,
     read: LeafNode => Option[TableSample] = _ => None,
-    cached: InMemoryRelation => Option[LogicalPlan] = _ => None
+    cached: InMemoryRelation => Option[LogicalPlan] = _ => None,
+    pruned: LogicalRelation => AttributeSet = _ => AttributeSet.empty
 ) {
   private val remembered = new IdentityHashMap[LogicalPlan, Option[PlanSample]]
 
@@ -62,11 +65,13 @@ final class PlanSamples(
     case r: InMemoryRelation => cached(r).flatMap(apply(_)).map(_.ofThen)
     case leaf: LeafNode      =>
       (for (t <- known.find(leaf); s <- t.sample) yield {
-        val (whole, long) = leaf.output.partition(PlanSamples.isWhole(t, _))
+        // rows of other partitions stand for those that are left, but do not have their values
+        val others        = if (t.fresh) AttributeSet.empty else prunedBy(leaf)
+        val (whole, long) = leaf.output.filterNot(others.contains).partition(PlanSamples.isWhole(t, _))
         val cut           = long.filter(a => s.isMostlyShort(a.name))
         PlanSample(s, whole ++ cut, t.counted, cut.map(_.name).toSet)
       }).orElse(read(leaf).map(PlanSample(_, leaf.output, fresh = true)))
-    case Filter(condition, child) => apply(child).map(filtered(_, condition))
+    case Filter(condition, child) => apply(child).map(filtered(_, condition, prunedBy(child)))
     case Project(list, child)     => apply(child).map(_.projected(list.map {
         case a: Alias => a.toAttribute -> a.child; case e => e.toAttribute -> e
       }))
@@ -74,9 +79,18 @@ final class PlanSamples(
     case _                                        => None
   }
 
-  /** A dynamic pruning filter is left out: it is a copy of a join's filter, which the estimate of the join includes. */
-  private def filtered(child: PlanSample, condition: Expression): PlanSample =
-    Conjuncts(condition).filterNot(_.isInstanceOf[DynamicPruning]).foldLeft(child)(_ filtered _)
+  private def prunedBy(plan: LogicalPlan): AttributeSet = plan match {
+    case r: LogicalRelation => pruned(r)
+    case _                  => AttributeSet.empty
+  }
+
+  /**
+   * Two kinds of predicates are left out: those by which partitions were pruned, and dynamic pruning filters, which are
+   * copies of a join's filter that the estimate of the join includes.
+   */
+  private def filtered(child: PlanSample, condition: Expression, pruned: AttributeSet): PlanSample =
+    Conjuncts(condition).filterNot(c => c.isInstanceOf[DynamicPruning] || PrunedPredicate(c, pruned))
+      .foldLeft(child)(_ filtered _)
 
   /**
    * The samples of the relations of a join group, by join keys: first the keys of the equivalence classes, then

@@ -20,6 +20,9 @@ abstract class RememberedRead[A](read: FilteredRead, results: RememberedRead.Res
    */
   protected def made(each: (InternalRow => Unit) => Unit): Option[A]
 
+  /** Identifies the rows that are read. */
+  def key: FilteredRead.Key = read.key
+
   private def known: Option[Option[A]] = results.of(read.key)
 
   /** Whether the result is in memory. */

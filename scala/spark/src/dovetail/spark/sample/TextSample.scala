@@ -167,12 +167,16 @@ private[sample] object TextSample {
   private def beginning(file: FileStatus, codec: CompressionCodec, conf: Configuration): (Array[Byte], Double) = {
     val in = file.getPath.getFileSystem(conf).open(file.getPath)
     try {
-      val bytes = codec.createInputStream(in).readNBytes(BeginningBytes)
-      if (bytes.length < BeginningBytes) (bytes, file.getLen.toDouble)
-      else {
-        val end = bytes.lastIndexOf('\n'.toByte) + 1
-        (bytes.take(end), math.min(in.getPos, file.getLen).toDouble * end / bytes.length)
-      }
+      // closing it returns the codec's native memory
+      val unpacked = codec.createInputStream(in)
+      try {
+        val bytes = unpacked.readNBytes(BeginningBytes)
+        if (bytes.length < BeginningBytes) (bytes, file.getLen.toDouble)
+        else {
+          val end = bytes.lastIndexOf('\n'.toByte) + 1
+          (bytes.take(end), math.min(in.getPos, file.getLen).toDouble * end / bytes.length)
+        }
+      } finally unpacked.close()
     } finally in.close()
   }
 

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.stats
 import dovetail.kernel.profile.{Assumptions, Condition, Estimate, Filters, ImpliedRange, RelationProfile, Sampling}
 import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeSet, Expression, IsNotNull, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan}
-import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, Values}
+import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, PrunedPredicate, Values}
 import org.apache.spark.sql.dovetail.sample.{PlanSample, PlanSamples}
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 
@@ -29,11 +29,9 @@ final private[stats] class FilterStatistics(
   /** Removes the predicates from a filter's condition that the size of the pruned partitions already accounts for. */
   private def uncounted(f: Filter): Expression = f.child match {
     case r: LogicalRelation =>
-      val pruned = leaves.prunedBy(r)
-      Conjuncts(f.condition).filterNot(c => c.references.nonEmpty && c.references.subsetOf(pruned)).reduceOption(And(
-        _,
-        _
-      )).getOrElse(Literal.TrueLiteral)
+      val pruned = leaves.pruned(r)
+      val others = Conjuncts(f.condition).filterNot(PrunedPredicate(_, pruned))
+      others.reduceOption(And(_, _)).getOrElse(Literal.TrueLiteral)
     case _ => f.condition
   }
 
@@ -53,14 +51,24 @@ final private[stats] class FilterStatistics(
       case (Some(before), Some(after)) => tried(child, condition, kept, before, after)
       case _                           => kept
     }
-    ImpliedRange.applied(left, implied(f, condition, predicate))
+    val fewer = left.copy(columns = left.columns.map { case (id, c) => id -> c.ofAtMost(left.rows.value) })
+    ImpliedRange.applied(fewer, implied(f, condition, predicate, fewer.columns.contains))
   }
 
-  /** Ranges of the columns that a filter does not read: in the rows of the sample, or in the row groups left. */
-  private def implied(f: Filter, condition: Expression, predicate: Condition): Map[Long, ImpliedRange] = {
+  /**
+   * Ranges of the columns that a filter does not read: in the rows of the sample, or in the row groups left.
+   *
+   * @param visible ids of the columns that the plan sees. A look at all rows of a sample takes time
+   */
+  private def implied(
+      f: Filter,
+      condition: Expression,
+      predicate: Condition,
+      visible: Long => Boolean
+  ): Map[Long, ImpliedRange] = {
     // Spark adds a check for NULL on each join key
     val read     = AttributeSet(Conjuncts(condition).filterNot(_.isInstanceOf[IsNotNull]).flatMap(_.references))
-    val others   = f.output.filter(a => Values.ordered(a.dataType) && !read.contains(a))
+    val others   = f.output.filter(a => visible(a.exprId.id) && Values.ordered(a.dataType) && !read.contains(a))
     val ofRows   = samples(f).toSeq.flatMap(s => others.flatMap(a => s.implied(a).map(a -> _)))
     val ofGroups = f.child match {
       case leaf: LeafNode =>
@@ -87,14 +95,15 @@ final private[stats] class FilterStatistics(
   ) = {
     val open                        = after.untried.filterNot(FilterStatistics.holds(_, child))
     val untried                     = open.diff(before.untried)
-    def formula(c: Seq[Expression]) =
-      c.reduceOption(And(_, _)).fold(1.0)(e => Filters.selectivity(child, new Conditions()(e)))
-    val (drawn, left) = (before.kept.size.toDouble, after.kept.size.toDouble)
-    val counted       =
+    def formula(c: Seq[Expression]) = FilterStatistics.formula(child, c)
+    val (drawn, left)               = (before.kept.size.toDouble, after.kept.size.toDouble)
+    val counted                     =
       if (after.complete) (if (drawn == 0.0) 0.0 else left / drawn)
       else before.left(after) match {
         case (share, sure) =>
-          Sampling.share(share * sure, sure, formula(Conjuncts(condition).filterNot(untried.contains)))
+          val evaluated = Conjuncts(condition).filterNot(untried.contains)
+          val read      = Sampling.share(share * sure, sure, formula(evaluated))
+          math.min(1.0, read + FilterStatistics.ofUnread(child, evaluated))
       }
     val rows =
       if (after.complete && open.isEmpty) Estimate.exactly(left, child.rows.source)
@@ -124,10 +133,25 @@ private[stats] object FilterStatistics {
       val ndv =
         if (read(id)) c.ndv
         else child.column(id).ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value))
-      id -> c.copy(ndv = ndv.map(math.min(_, math.max(rows.value, 1.0)))).ofAtLeast(rows.value)
+      id -> c.copy(ndv = ndv.map(math.min(_, math.max(rows.value, 1.0))), input = child.column(id).input)
+        .ofAtLeast(rows.value).ofAtMost(rows.value)
     }
     kept.copy(rows = rows, columns = columns)
   }
+
+  private def formula(child: RelationProfile, conjuncts: Seq[Expression]): Double =
+    conjuncts.reduceOption(And(_, _)).fold(1.0)(e => Filters.selectivity(child, new Conditions()(e)))
+
+  /**
+   * Share of the rows that pass and were added after the statistics and the sample were collected, by formulas. The
+   * sample knows no row of a day that was loaded later.
+   */
+  def ofUnread(child: RelationProfile, conjuncts: Seq[Expression]): Double =
+    if (!conjuncts.exists(_.references.exists(a => child.column(a.exprId.id).unseen > 0.0))) 0.0
+    else {
+      val read = child.copy(columns = child.columns.map { case (id, c) => id -> c.copy(unseen = 0.0) })
+      math.max(0.0, formula(child, conjuncts) - formula(read, conjuncts))
+    }
 
   /**
    * Whether a condition is a check for NULL, which Spark adds for a join key, on a column without NULLs: it keeps all

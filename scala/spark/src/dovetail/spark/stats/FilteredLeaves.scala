@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.{And, AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.leaf.HiddenRows
+import org.apache.spark.sql.dovetail.predicates.PrunedPredicate
 import org.apache.spark.sql.dovetail.sample.{FileSamples, PassingRows, RowCount}
 import org.apache.spark.sql.dovetail.table.TableStatisticsSource
 import org.apache.spark.sql.execution.datasources.LogicalRelation
@@ -49,7 +50,7 @@ final class FilteredLeaves(
   private def condition(leaf: LeafNode, conjuncts: Vector[Expression]): Option[Expression] = leaf match {
     case r: LogicalRelation if known.rows(r).isEmpty && !HiddenRows.possible(r) =>
       val pruned = prunedBy(r)
-      conjuncts.filterNot(c => c.references.nonEmpty && c.references.subsetOf(pruned)).reduceOption(And(_, _))
+      conjuncts.filterNot(PrunedPredicate(_, pruned)).reduceOption(And(_, _))
     case _ => None
   }
 }

@@ -1,35 +1,21 @@
 package org.apache.spark.sql.dovetail.stats
 
 import dovetail.kernel.profile.{Estimate, RelationProfile}
-import org.apache.spark.sql.catalyst.expressions.{
-  Alias,
-  And,
-  Attribute,
-  AttributeSet,
-  DenseRank,
-  EqualTo,
-  Expression,
-  GreaterThan,
-  GreaterThanOrEqual,
-  LessThan,
-  LessThanOrEqual,
-  Literal,
-  Rank,
-  RowNumber,
-  WindowExpression
-}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Max, Min}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project, Window, WindowGroupLimit}
 import org.apache.spark.sql.dovetail.predicates.Conjuncts
 
 /**
- * A filter that keeps the first rows of each group: a row number or a rank over the group is a number, or at most a
- * number. For example, the latest row of each user. It keeps as many rows as there are groups, times the number.
+ * A filter that keeps the first rows of each group, such as the latest row of each user: a row number or a rank over
+ * the group is a number, or at most a number; or a column equals its maximum or minimum over the group. It keeps as
+ * many rows as there are groups, times the number.
  *
- * @param window   window that numbers the rows
- * @param perGroup rows kept of each group; more of them if a rank has ties
+ * @param window   window that numbers the rows, or knows the maximum
+ * @param perGroup rows kept of each group; more of them if there are ties
  * @param certain  whether no group keeps more rows: row numbers have no ties
  * @param keys     per grouping column, the columns of the filter's input that hold it
- * @param others   the conjuncts that read more than the number
+ * @param others   the other conjuncts, except those that hold for the first rows in any case
  */
 final private[stats] class FirstRows private (
     val window: Window,
@@ -71,19 +57,70 @@ private[stats] object FirstRows {
   /** The first of the filter's conjuncts that keeps first rows, if there is one. */
   def apply(f: Filter): Option[FirstRows] = {
     val conjuncts = Conjuncts(f.condition)
-    val found     = for {
-      limit          <- conjuncts.flatMap(limitOf(_))
-      (window, ties) <- source(limit.number, f.child)
-    } yield new FirstRows(
+    conjuncts.flatMap(c => numbered(c, f.child).orElse(extreme(c, f.child))).headOption.map(first =>
+      new FirstRows(
+        first.window,
+        first.perGroup,
+        first.certain,
+        keysOf(first.window, f.child),
+        conjuncts.filterNot(first.holds).reduceOption(And(_, _))
+      )
+    )
+  }
+
+  /** @param holds whether a conjunct holds for the first rows in any case, or is the one that keeps them */
+  final private case class Kept(window: Window, perGroup: Double, certain: Boolean, holds: Expression => Boolean)
+
+  /** Rows whose number or rank is a constant, or at most a constant. */
+  private def numbered(conjunct: Expression, plan: LogicalPlan): Option[Kept] =
+    for (limit <- limitOf(conjunct); (window, ties) <- source(limit.number, plan)) yield Kept(
       window,
       if (limit.single) 1.0 else limit.most,
       certain = !ties,
-      keysOf(window, f.child),
-      conjuncts.filterNot(c =>
-        c.references.nonEmpty && c.references.forall(_.exprId == limit.number.exprId)
-      ).reduceOption(And(_, _))
+      c => c.references.nonEmpty && c.references.forall(_.exprId == limit.number.exprId)
     )
-    found.headOption
+
+  /** Rows with the maximum or minimum of their group. */
+  private def extreme(conjunct: Expression, plan: LogicalPlan): Option[Kept] = conjunct match {
+    case EqualTo(a: Attribute, b: Attribute) =>
+      extreme(a, b, plan).orElse(extreme(b, a, plan)).map(window =>
+        Kept(
+          window,
+          1.0,
+          certain = false,
+          c => (c eq conjunct) || isCheck(c, a, b)
+        )
+      )
+    case _ => None
+  }
+
+  private def isCheck(c: Expression, of: Attribute*): Boolean = c match {
+    case IsNotNull(x) => of.exists(x.semanticEquals(_))
+    case _            => false
+  }
+
+  /** The window that computes `end` as the maximum or minimum of `a` in the whole group. */
+  private def extreme(a: Attribute, end: Attribute, plan: LogicalPlan): Option[Window] = plan match {
+    case p: Project => for (x <- below(a, p); e <- below(end, p); w <- extreme(x, e, p.child)) yield w
+    case w: Window  => w.windowExpressions.find(_.exprId == end.exprId) match {
+        case Some(Alias(WindowExpression(f: AggregateExpression, of), _)) if f.filter.isEmpty && isWhole(of) =>
+          Some(w).filter(_ =>
+            f.aggregateFunction match {
+              case Max(x) => x.semanticEquals(a)
+              case Min(x) => x.semanticEquals(a)
+              case _      => false
+            }
+          )
+        case Some(_) => None
+        case None    => extreme(a, end, w.child)
+      }
+    case _ => None
+  }
+
+  /** Whether a window function sees all rows of a group. */
+  private def isWhole(of: WindowSpecDefinition): Boolean = of.frameSpecification match {
+    case SpecifiedWindowFrame(_, UnboundedPreceding, UnboundedFollowing) => true
+    case _                                                               => false
   }
 
   /**

@@ -21,7 +21,7 @@ private[stats] object GroupedRows {
   ): RelationProfile = {
     val ndvs   = keys.map(distinct(_, child))
     val known  = if (keys.size > 1) counted(keys.flatMap(new Conditions().column(_)), child) else None
-    val joint  = known.getOrElse(Assumptions.jointNdv(ndvs))
+    val joint  = known.getOrElse(math.min(Assumptions.jointNdv(ndvs), ofInputs(keys.zip(ndvs), child)))
     val groups = math.max(math.min(joint, child.rows.value), math.min(1.0, child.rows.value))
     output.copy(
       rows = Estimate.upTo(groups, child.rows.upper, child.rows.source),
@@ -32,6 +32,23 @@ private[stats] object GroupedRows {
       baseRows = groups,
       uniqueKeys = if (unique.isEmpty) Set.empty else Set(unique)
     )
+  }
+
+  /**
+   * Joint NDV of keys if those of one input have at most as many combinations as it has rows: GROUP BY a customer's
+   * key, name and address has as many groups as customers.
+   *
+   * @param keys grouping expressions with their NDVs
+   */
+  private def ofInputs(keys: Seq[(Expression, Double)], child: RelationProfile): Double = {
+    val inputs = keys.map { case (e, ndv) => new Conditions().column(e).flatMap(child.column(_).input) -> ndv }
+    val single = inputs.collect { case (None, ndv) => ndv }
+    val ids    = inputs.flatMap(_._1).map(_.id).distinct
+    val joint  = ids.map { id =>
+      val own = inputs.collect { case (Some(input), ndv) if input.id == id => (input.rows, ndv) }
+      math.min(Assumptions.jointNdv(own.map(_._2)), math.max(own.map(_._1).min, 1.0))
+    }
+    Assumptions.jointNdv(single ++ joint)
   }
 
   /** NDV of an expression, at most the rows of its input; None if too little is known about its columns. */

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.stats
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Relation}
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, Filters, RelationProfile}
 import dovetail.kernel.size.{CardinalityModel, JoinSize}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, EqualNullSafe, EqualTo, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, EqualNullSafe, EqualTo, Expression, IsNull, Or}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.Join
 import org.apache.spark.sql.dovetail.predicates.{Conditions, Conjuncts, JoinPredicates, PredicateSelectivity, Widths}
@@ -116,15 +116,20 @@ object JoinStatistics {
       right: RelationProfile,
       classes: Vector[EquivalenceClass]
   ): RelationProfile = {
+    // both sides may read the same input, each in its own rows
+    val twice                                      = inputs(left).intersect(inputs(right))
     def thinned(side: RelationProfile, other: Int) = {
       val times = partnersAtMost(classes, other)
       side.columns.map { case (id, c) =>
-        val ndv = c.ndv.map(Assumptions.distinctAfter(_, side.rows.value, math.min(rows.value, side.rows.value)))
-        id -> c.multiplied.copy(ndv = ndv, width = c.width.times(times))
+        val ndv   = c.ndv.map(Assumptions.distinctAfter(_, side.rows.value, math.min(rows.value, side.rows.value)))
+        val input = c.input.filterNot(i => twice(i.id))
+        id -> c.multiplied.copy(ndv = ndv, width = c.width.times(times), input = input)
       }
     }
     RelationProfile(rows, thinned(left, other = 1) ++ thinned(right, other = 0), math.max(rows.value, 1.0))
   }
+
+  private def inputs(p: RelationProfile): Set[Long] = p.columns.valuesIterator.flatMap(_.input).map(_.id).toSet
 
   /**
    * Largest number of rows of `relation` that match one row of the other relation; at least 1, because outer joins keep
@@ -148,9 +153,13 @@ final private class JoinedPair(
 ) {
   private val profiles = Vector(left, right)
 
-  // EXCEPT and INTERSECT compare null-safely; for the size, this counts as an equality
+  // EXCEPT and INTERSECT compare null-safely, and NOT IN is null-aware; for the size, both count as equalities
   private val conjuncts  = join.condition.toSeq.flatMap(Conjuncts(_))
-  private val conditions = conjuncts.map { case EqualNullSafe(l, r) => EqualTo(l, r); case other => other }
+  private val conditions = conjuncts.map {
+    case EqualNullSafe(l, r)                                              => EqualTo(l, r)
+    case Or(equal: EqualTo, IsNull(again)) if again.semanticEquals(equal) => equal
+    case other                                                            => other
+  }
   private val predicates = JoinPredicates.together(Vector(join.left.outputSet, join.right.outputSet), conditions)
 
   // nobody reads the texts of this graph

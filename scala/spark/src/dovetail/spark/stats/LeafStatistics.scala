@@ -11,7 +11,7 @@ import org.apache.spark.sql.dovetail.database.{DatabaseStatistics, PushedPredica
 import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.leaf.{ColumnarFormat, HiddenRows, LeafNames, LocalRows}
-import org.apache.spark.sql.dovetail.predicates.{Values, Widths}
+import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values, Widths}
 import org.apache.spark.sql.dovetail.sample.{FileSamples, ReaderSettings, TextSamples}
 import org.apache.spark.sql.dovetail.table.{
   ColumnStatistics,
@@ -20,9 +20,10 @@ import org.apache.spark.sql.dovetail.table.{
   TableStatistics,
   TableStatisticsSource
 }
+import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
 
@@ -45,6 +46,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   private val texts = new TextSamples(footers, readers, conf)
 
   private val catalog = new CatalogCounts(conf, countedFiles)
+
+  /** Columns by which the partitions of a relation were pruned. */
+  private[stats] val pruned: PrunedPartitions = new PrunedPartitions(known, catalog, conf)
 
   private val visible = new VisibleColumns
 
@@ -92,7 +96,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     )
 
   /** Reads of the rows of a leaf that filters keep. */
-  val filtered: FilteredLeaves = new FilteredLeaves(known, footers, files, prunedBy)
+  val filtered: FilteredLeaves = new FilteredLeaves(known, footers, files, pruned.apply)
 
   /** Ranges of columns in the row groups that predicates leave, if footers were read ([[FooterStatistics.implied]]). */
   def implied(
@@ -122,7 +126,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     val name    = LeafNames.name(leaf)
     val columns = visible(leaf)
     val found   =
-      known.find(leaf).map(t => asRead(leaf, columns, collected(name, leaf, columns, t))).getOrElse(leaf match {
+      known.find(leaf).map(t =>
+        asRead(leaf, columns, pruned.listed(leaf, t, collected(name, leaf, columns, t)))
+      ).getOrElse(leaf match {
         case r: LogicalRelation =>
           catalog(r).map(c => completed(r, columns, c, asRead(leaf, columns, fromCatalog(name, columns, c))))
             .orElse(footers(r, columns).map(withSample(r, columns, _)))
@@ -141,9 +147,10 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       else if (found.rows.value < n && !LeafStatistics.Guesses(found.rows.source) && PushedPredicates.mayBe(leaf)) found
       else found.ofRows(n)
     }
-    profile.copy(columns =
-      columns.map(a => a.exprId.id -> profile.column(a.exprId.id).copy(origin = table.map(t => s"$t ${a.name}"))).toMap
-    )
+    val input = leaf.output.map(_.exprId.id).reduceOption(_ min _).map(InputRows(_, profile.rows.value))
+    profile.copy(columns = columns.map { a =>
+      a.exprId.id -> profile.column(a.exprId.id).copy(origin = table.map(t => s"$t ${a.name}"), input = input)
+    }.toMap)
   }
 
   /**
@@ -176,21 +183,6 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   /** Adds what the rows of a table that were read tell of its columns. */
   private def withSample(r: LogicalRelation, columns: Seq[Attribute], profile: RelationProfile): RelationProfile =
     files(r).fold(profile)(SampledColumns(profile, columns, _))
-
-  /**
-   * Partition columns by which Spark has pruned `relation`, if its row count comes from the size of the remaining
-   * partitions. This row count already accounts for the predicates on these columns.
-   */
-  def prunedBy(relation: LogicalRelation): AttributeSet = relation.relation match {
-    case f: HadoopFsRelation if !f.location.isInstanceOf[CatalogFileIndex] && ofWhatIsLeft(relation) =>
-      AttributeSet(relation.output.filter(a => relation.catalogTable.exists(_.partitionColumnNames.contains(a.name))))
-    case _ => AttributeSet.empty
-  }
-
-  private def ofWhatIsLeft(relation: LogicalRelation): Boolean =
-    known.find(relation).exists(s => s.fresh || known.rows(relation).isEmpty) || (known.rows(
-      relation
-    ).isEmpty && catalog(relation).isEmpty)
 
   private def fromCatalog(name: String, output: Seq[Attribute], count: CatalogCount): RelationProfile = {
     val stats                                        = count.statistics
@@ -229,8 +221,12 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
         WithoutBounds.ofWidths(fromColumns(name, leaf.output, counted, stats.attributeStats.get), leaf.output)
       case None =>
         val expansion = leaf match { case _: DataSourceV2ScanRelation => Assumptions.ColumnarExpansion; case _ => 1.0 }
-        footers(leaf, leaf.output)
-          .getOrElse(fromSize(leaf.output, stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong, expansion))
+        val sized     = fromSize(leaf.output, stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong, expansion)
+        footers(leaf, leaf.output).getOrElse(leaf match {
+          // a checkpoint has the size of its plan, which for a join is the product of the inputs' sizes
+          case _: LogicalRDD if sized.rows.value > Assumptions.Rows => assumed(leaf.output)
+          case _                                                    => sized
+        })
     }
   }
 
@@ -253,10 +249,12 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   /**
    * Spark's statistics of a leaf. If Spark itself asks a scan only for its size, all statistics are asked for in a
-   * separate thread ([[Aside]]): a connector may read a catalog or many files for them.
+   * separate thread ([[Aside]]): a connector may read a catalog or many files for them. Spark may use the scan while
+   * this thread still does, so it must be one that bears two threads.
    */
   private def asked(name: String, leaf: LeafNode): Statistics = leaf match {
-    case r: DataSourceV2ScanRelation if !ScanStatistics.asksRows(conf) =>
+    case r: DataSourceV2ScanRelation
+        if !ScanStatistics.asksRows(conf) && LeafStatistics.Concurrent.exists(r.scan.getClass.getName.startsWith) =>
       val asking = conf.clone()
       asking.setConf(SQLConf.PLAN_STATS_ENABLED, true)
       Aside(s"the statistics of $name")(_ => SQLConf.withExistingConf(asking)(r.computeStats())).getOrElse(r.stats)
@@ -287,7 +285,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
           width = Some(width(a.dataType, c, table.fresh))
         ) match {
           case (column, faults) =>
-            val degree = c.heavyHitters.headOption.filter(_ => c.complete && table.fresh).map(_._2.toDouble)
+            // values that are equal under a collation were counted apart
+            val exact  = c.complete && table.fresh && JoinKeys.forType(a.dataType).isDefined
+            val degree = c.heavyHitters.headOption.filter(_ => exact).map(_._2.toDouble)
             (
               column.copy(
                 frequent = if (a.dataType == c.dataType) c.frequencies else None,
@@ -369,14 +369,22 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
    * Profile with rows estimated from bytes: files expand by the factor `expansion` in memory. If Spark does not know
    * the size either, the row count is an assumption.
    */
-  private def fromSize(output: Seq[Attribute], bytes: Long, expansion: Double): RelationProfile = {
-    val columns = output.map(a => a.exprId.id -> ColumnProfile(width = Widths.ofType(a.dataType))).toMap
-    val width   = Assumptions.RowOverhead + output.map(_.dataType.defaultSize.toDouble).sum
-    val rows    =
-      if (bytes < 0L || bytes >= conf.defaultSizeInBytes) Estimate.guess(Assumptions.Rows, Source.Assumed)
-      else Estimate.guess(math.max(1.0, bytes * expansion / width), Source.Size)
-    RelationProfile(rows, columns, rows.value)
-  }
+  private def fromSize(output: Seq[Attribute], bytes: Long, expansion: Double): RelationProfile =
+    if (bytes < 0L || bytes >= conf.defaultSizeInBytes) assumed(output)
+    else {
+      val width = Assumptions.RowOverhead + output.map(_.dataType.defaultSize.toDouble).sum
+      uncounted(output, Estimate.guess(math.max(1.0, bytes * expansion / width), Source.Size))
+    }
+
+  private def assumed(output: Seq[Attribute]): RelationProfile =
+    uncounted(output, Estimate.guess(Assumptions.Rows, Source.Assumed))
+
+  private def uncounted(output: Seq[Attribute], rows: Estimate): RelationProfile =
+    RelationProfile(
+      rows,
+      output.map(a => a.exprId.id -> ColumnProfile(width = Widths.ofType(a.dataType))).toMap,
+      rows.value
+    )
 
   private def expansion(r: LogicalRelation): Double = r.relation match {
     case f: HadoopFsRelation if ColumnarFormat(f) => Assumptions.ColumnarExpansion
@@ -394,6 +402,9 @@ object LeafStatistics {
    * all that Spark asks for (`SupportsReportStatistics`).
    */
   private def countsRows(r: DataSourceV2ScanRelation): Boolean = r.scan.getClass.getName.startsWith(IcebergScans)
+
+  /** Packages of scans that several threads may ask at a time: Spark's own and Iceberg's. */
+  private val Concurrent = Vector("org.apache.spark.", "org.apache.iceberg.")
 
   /** Package of Iceberg's scans, which count rows by its manifests. */
   private val IcebergScans = "org.apache.iceberg.spark.source."

@@ -27,7 +27,8 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   private val cached = new CachedSource
 
-  val samples: PlanSamples = new PlanSamples(known, leaf => { readNow(); leaves.sample(leaf) }, cached.apply)
+  val samples: PlanSamples =
+    new PlanSamples(known, leaf => { readNow(); leaves.sample(leaf) }, cached.apply, leaves.pruned.apply)
 
   val uncertain: UncertainRows = new UncertainRows(this, leaves.filtered)
 
@@ -212,8 +213,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       rows = rows,
       columns = child.columns.map { case (id, c) =>
         id -> c.copy(ndv = c.ndv.map(Assumptions.distinctAfter(_, child.rows.value, rows.value)), rangeRows = None)
-      },
-      baseRows = math.min(child.baseRows, n.toDouble)
+      }
     )
   }
 
@@ -247,7 +247,8 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
             min = None,
             max = None,
             histogram = None,
-            width = width
+            width = width,
+            input = None
           )
         case None => ColumnProfile(ndv = Some(constants), domain = Some(constants), width = width)
       }

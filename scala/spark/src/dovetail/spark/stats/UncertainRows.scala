@@ -28,14 +28,15 @@ final class UncertainRows(statistics: PlanStatistics, leaves: FilteredLeaves) {
 
   /** The likely rows by the rows of a sample that pass the input's filters. */
   private def tried(plan: LogicalPlan): Option[(Double, Double)] = plan match {
-    case CountableInput(leaf, _) =>
+    case CountableInput(leaf, conjuncts) =>
       for {
         before <- statistics.samples(leaf)
         after  <- statistics.samples(plan) if after.untried.forall(FilterStatistics.holds(_, statistics(leaf)))
         (share, drawn) = before.left(after)
         all            = statistics(leaf).rows.value
         (few, many)    = Sampling.likely(share * drawn, drawn)
-      } yield (few * all, many * all)
+        unread         = FilterStatistics.ofUnread(statistics(leaf), conjuncts)
+      } yield (few * all, (many + unread) * all)
     case _ => None
   }
 

@@ -1,16 +1,25 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.{DataInputStream, IOException}
+import java.io.{DataInputStream, File, IOException}
 import java.util.Locale
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.annotation.tailrec
 import scala.util.control.NonFatal
 
+import org.apache.hadoop.fs.Path
 import org.apache.hadoop.security.UserGroupInformation
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.XXH64
-import org.apache.spark.sql.dovetail.base.{BoundedCache, BrokenFile, DovetailConf, FailOpen, HeapLimit, TextHash}
+import org.apache.spark.sql.dovetail.base.{
+  BoundedCache,
+  BrokenFile,
+  DovetailConf,
+  FailOpen,
+  HeapLimit,
+  TextHash,
+  ThreadScope
+}
 import org.apache.spark.sql.dovetail.deadline.{Aside, AtExit}
 import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.unsafe.types.UTF8String
@@ -284,7 +293,20 @@ object StatisticsStore {
    * The store of a session. There is one store per directory in this JVM, unless sessions have different credentials: a
    * store reads and writes with those of the sessions that it belongs to.
    */
-  def apply(session: SparkSession): StatisticsStore = {
+  def apply(session: SparkSession): StatisticsStore = elsewhere.current.getOrElse(ofSettings(session))
+
+  private val elsewhere = new ThreadScope[StatisticsStore]
+
+  /**
+   * Uses a store in a directory of this machine while this thread runs `body`, and not the session's store. Opening
+   * that one may forestall options of its file system, which a program sets before it reads files.
+   */
+  private[dovetail] def in[A](directory: File, session: SparkSession)(body: => A): A = {
+    val files = new StoreFiles(new Path(directory.toURI), session.sessionState.newHadoopConf())
+    elsewhere.within(new StatisticsStore(files))(body)
+  }
+
+  private def ofSettings(session: SparkSession): StatisticsStore = {
     val conf = session.sessionState.conf
     val text = DovetailConf.StorePath.get(conf).trim
     val path = StoreFiles.path(if (text.nonEmpty) text else s"${conf.warehousePath}/$Default")
@@ -296,7 +318,14 @@ object StatisticsStore {
 
   /** What may decide on the access of a session to files: its context, its user, and its own settings for files. */
   private def access(session: SparkSession): String = {
-    val own  = session.sessionState.conf.getAllConfs.filter { case (key, _) => key.startsWith("fs.") }.toVector.sorted
+    // read in place: each query asks several times, and a copy of all settings takes longer than the rest
+    val settings = session.sessionState.conf.settings
+    val found    = Vector.newBuilder[(String, String)]
+    settings.synchronized(settings.forEach { (key, value) =>
+      if (key.startsWith("fs.")) found += key -> value
+      ()
+    })
+    val own  = found.result().sorted
     val user = UserGroupInformation.getCurrentUser.getUserName
     s" ${session.sparkContext.applicationId} $user ${TextHash.hex(own.mkString)}"
   }

@@ -1,0 +1,72 @@
+package org.apache.spark.sql.dovetail.plan
+
+import scala.collection.mutable
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.leaf.CanonicalForms
+
+/**
+ * How much memory is left for broadcasts in one query. All join groups of a query share it: adaptive execution starts
+ * the broadcasts of all branches of a union at once.
+ *
+ * A copy of an earlier group gets what that one got, such as the second use of a common table expression: Spark computes
+ * both once only if they have the same plan.
+ *
+ * @param one bytes of memory that one broadcast may take
+ */
+final class BroadcastAllowance(one: Double) {
+  private var room = BroadcastRoom.of(one)
+
+  // groups with broadcasts, with the memory that was left for them
+  private val before = mutable.ArrayBuffer.empty[(LogicalPlan, BroadcastRoom)]
+
+  /** The memory that is left. */
+  def left: BroadcastRoom = room
+
+  /**
+   * The memory that is left for a group.
+   *
+   * @param top top join of the group, as written
+   */
+  def left(top: LogicalPlan): BroadcastRoom = earlier(top).fold(room)(_._2)
+
+  /** Reserves the memory of broadcasts. */
+  def take(taken: BroadcastRoom): Unit = room =
+    BroadcastRoom(math.max(0.0, room.most - taken.most), math.max(0.0, room.expected - taken.expected))
+
+  /** Reserves the memory of a group's broadcasts, unless it is a copy of an earlier group. */
+  def take(top: LogicalPlan, taken: BroadcastRoom): Unit =
+    if (taken.most > 0.0 && earlier(top).isEmpty) {
+      before += top -> room
+      take(taken)
+    }
+
+  private def earlier(top: LogicalPlan): Option[(LogicalPlan, BroadcastRoom)] =
+    before.find { case (plan, _) => CanonicalForms.same(plan, top) }
+}
+
+/**
+ * Memory for several broadcasts, in bytes.
+ *
+ * @param most     by the upper bounds of their sizes
+ * @param expected by the estimates
+ */
+final case class BroadcastRoom(most: Double, expected: Double) {
+
+  /** Whether broadcasts of this memory fit. */
+  def fits(memory: BroadcastRoom): Boolean = memory.most <= most && memory.expected <= expected
+}
+
+object BroadcastRoom {
+
+  /**
+   * The memory of all broadcasts of a query. Their expected memory must fit into what one may take. One takes its
+   * maximum only if its estimate is wrong by far, and two of them seldom do so in one query.
+   *
+   * @param one bytes that one broadcast may take
+   */
+  def of(one: Double): BroadcastRoom = BroadcastRoom(one * Together, one)
+
+  /** Memory of all broadcasts at most, in parts of what one may take. */
+  private val Together = 2.0
+}
