@@ -43,8 +43,8 @@ class HashedLeafSuite extends DovetailSuite with ExchangeCounts {
     val query = "SELECT b, sum(v) AS s FROM ledger GROUP BY b"
     for (adaptive <- Seq("false", "true"); coalesces <- Seq("false", "true"))
       withConf(
-        "spark.sql.adaptive.enabled"                            -> adaptive,
-        "spark.sql.adaptive.coalescePartitions.enabled"         -> coalesces,
+        "spark.sql.adaptive.enabled"                             -> adaptive,
+        "spark.sql.adaptive.coalescePartitions.enabled"          -> coalesces,
         "spark.sql.adaptive.coalescePartitions.parallelismFirst" -> "false"
       ) {
         val cached = spark.sql(query).cache()

@@ -2,8 +2,6 @@ package org.apache.spark.sql.dovetail.sample
 
 import java.util.IdentityHashMap
 
-import scala.collection.mutable
-
 import dovetail.kernel.profile.RelationSample
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, DynamicPruning, Expression}
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -94,7 +92,9 @@ final class PlanSamples(
 
   /**
    * The samples of the relations of a join group, by join keys: first the keys of the equivalence classes, then
-   * `others`, as far as they can be computed.
+   * `others`, as far as they can be computed. Reads of one table that are joined by one key each get other rows of its
+   * sample: with the same rows, they would match too often. Reads with different keys, such as the days of the sale and
+   * of the return, all get the whole sample.
    */
   def relations(
       leaves: Vector[LogicalPlan],
@@ -103,12 +103,11 @@ final class PlanSamples(
   ): Vector[Option[RelationSample]] = {
     val first  = predicates.members.size
     val found  = leaves.map(apply(_))
-    val copies = mutable.HashMap.empty[Long, Int]
     val tables = found.map(_.map(_.table.id))
+    val met    = (predicates.members ++ others).map(_.map(_.relation).toSet)
     leaves.indices.toVector.map { i =>
       found(i).flatMap { sample =>
-        val number = copies.getOrElse(tables(i).get, 0)
-        copies(tables(i).get) = number + 1
+        val copies = PlanSamples.joined(i, tables.indices.filter(tables(_) == tables(i)).toVector, met)
         def keyExpressions(keys: Vector[Vector[ClassMember]], from: Int) =
           keys.zipWithIndex.flatMap { case (ms, c) =>
             ms.find(_.relation == i).map(m => (from + c) -> m.expression)
@@ -116,7 +115,7 @@ final class PlanSamples(
         sample.keyed(
           keyExpressions(predicates.members, 0),
           keyExpressions(others, first),
-          (number, tables.count(_ == tables(i)))
+          (copies.indexOf(i), copies.size)
         )
       }
     }
@@ -133,6 +132,20 @@ object PlanSamples {
     case _: StringType | BinaryType =>
       !table.columns.exists(c => c.name == column.name && c.maxWidth > TableSample.Characters)
     case _ => true
+  }
+
+  /**
+   * The reads of a table that are joined with read `i` by one key, directly or by way of another read, in order.
+   *
+   * @param reads all reads of the table
+   * @param met   relations of each equality
+   */
+  private def joined(i: Int, reads: Vector[Int], met: Vector[Set[Int]]): Vector[Int] = {
+    def more(known: Set[Int]): Set[Int] = {
+      val next = reads.filter(r => known(r) || met.exists(m => m(r) && m.exists(known))).toSet
+      if (next.size == known.size) known else more(next)
+    }
+    if (reads.size == 1) reads else more(Set(i)).toVector.sorted
   }
 
   /** Whether an operator returns the rows of its input. */
