@@ -14,8 +14,9 @@ import dovetail.kernel.graph.{Hypergraph, JoinGraph}
  * al., "Including Bloom filters in bottom-up optimization", SIGMOD 2025) would be exact in this respect too, but grow
  * by a factor of two for each reducer.
  *
- * If so many tables would take too long, reducers are compared on the current order, and the order is searched again
- * after one is chosen.
+ * If so many tables would take too long, only the reducers that drop the most rows get a table. The others are compared
+ * on the current order, and the order is searched again after one of them is chosen: an order that was the best without
+ * reducers may have no use for the one that another order needs.
  *
  * @param exact pairs of the exact search, if there was one
  */
@@ -76,12 +77,13 @@ final class ReducedSearch(
 
   /** The reducers that pay off, the best first. */
   private def all(now: ReducedPlan, left: Vector[Reducer]): Vector[(Reducer, ReducedPlan)] = {
-    val searches = exact.exists(_ * left.size <= MostPairs)
-    val found    =
-      left.takeWhile(_ => budget.timeLeft).flatMap(r => priced(now, r, searches).filter(p => pays(now, p._2, r)))
-        .sortBy(_._2.cost)
-    // if they were compared on one order, only the best one is worth a search
-    if (searches) found else found.headOption.map { case (r, p) => r -> searched(p) }.toVector ++ found.drop(1)
+    val searches = exact.fold(0L)(pairs => MostPairs / math.max(pairs, 1L))
+    val found    = left.zipWithIndex.takeWhile(_ => budget.timeLeft).flatMap { case (r, i) =>
+      priced(now, r, again = i < searches).filter(p => pays(now, p._2, r))
+    }.sortBy(_._2.cost)
+    // of those that were compared on one order, only the best one is worth a search
+    if (left.size <= searches) found
+    else found.headOption.map { case (r, p) => r -> searched(p) }.toVector ++ found.drop(1)
   }
 
   /** Whether a reducer saves twice what it costs, and a share of the whole cost that an estimate can tell apart. */
@@ -128,6 +130,6 @@ private object ReducedSearch {
    */
   val LeastGain = 0.3
 
-  /** Number of pairs up to which reducers are compared by searches: some 20 ms. */
+  /** Number of pairs in the searches by which reducers are compared: some 20 ms. */
   val MostPairs = 20000L
 }
