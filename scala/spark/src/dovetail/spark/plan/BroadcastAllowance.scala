@@ -9,8 +9,8 @@ import org.apache.spark.sql.dovetail.leaf.CanonicalForms
  * How much memory is left for broadcasts in one query. All join groups of a query share it: adaptive execution starts
  * the broadcasts of all branches of a union at once.
  *
- * A copy of an earlier group gets what that one got, such as the second use of a common table expression: Spark computes
- * both once only if they have the same plan.
+ * A copy of an earlier group gets what that one got, such as the second use of a common table expression: Spark
+ * computes both once only if they have the same plan.
  *
  * @param one bytes of memory that one broadcast may take
  */
