@@ -82,10 +82,7 @@ class Advice(Display):
 
     def __contains__(self, table: object) -> bool:
         """Whether there is advice on a table of this name, with or without catalog and database."""
-        if not isinstance(table, str):
-            return table in self.tables
-        wanted = parse_name(table)
-        return any(parse_name(one.table)[-len(wanted) :] == wanted for one in self.tables)
+        return bool(self._named(table)) if isinstance(table, str) else table in self.tables
 
     def __getitem__(self, table: str) -> TableAdvice:
         """Advice on one table by its name, with or without catalog and database.
@@ -95,14 +92,17 @@ class Advice(Display):
         """
         if not isinstance(table, str):
             raise KeyError(f"the name of a table is expected, got {kind_of(table)}")
-        wanted = parse_name(table)
-        matches = [one for one in self.tables if parse_name(one.table)[-len(wanted) :] == wanted]
+        matches = self._named(table)
         if len(matches) == 1:
             return matches[0]
         names = [one.table for one in matches or self.tables]
         if matches:
             raise KeyError(f"several tables have the name '{table}': {listing(names)}")
         raise KeyError(f"no advice on '{table}'.{did_you_mean(table, names)} Tables to analyze: {listing(names)}")
+
+    def _named(self, table: str) -> list[TableAdvice]:
+        wanted = parse_name(table)
+        return [one for one in self.tables if parse_name(one.table)[-len(wanted) :] == wanted]
 
     def groups_of(self, table: str) -> tuple[tuple[str, ...], ...]:
         """Groups of columns of a table, for the argument `groups` of `dovetail.analyze`; may be empty."""

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 import dovetail
 from dovetail.cli.session import add_session, is_elsewhere, session
+from dovetail.cli.views import local_url
 from dovetail.cli.words import (
     Commands,
     Parser,
@@ -70,7 +71,7 @@ def add_rows(command: Parser) -> None:
 def load_rows(spark: SparkSession, given: Words) -> None:
     """Loads the row counts of --rows into the session, if given."""
     if given.rows is not None:
-        dovetail.rows.load(spark, _url(given.rows))
+        dovetail.rows.load(spark, local_url(given.rows))
 
 
 # Names of this machine in the address of a server.
@@ -92,17 +93,6 @@ def check_rows(given: Words) -> None:
     if not given.rows.exists():
         name = shlex.quote(str(given.rows))
         raise DovetailError(f"there is no file {given.rows}. `dovetail rows {name} --set N --table TABLE` makes it.")
-
-
-def _url(file: Path) -> str:
-    """A file of this machine for Hadoop, whose default file system may be another one.
-
-    Hadoop does not decode URLs: a blank stays a blank.
-
-    >>> _url(Path("/data/my rows.json"))
-    'file:///data/my rows.json'
-    """
-    return "file:///" + file.absolute().as_posix().lstrip("/")
 
 
 def pins(given: Words) -> None:
@@ -141,6 +131,6 @@ def rows(given: Words) -> None:
         elif changes:
             dovetail.rows.forget(spark, sql=sql, table=given.table)
         if changes:
-            dovetail.rows.save(spark, _url(given.rows))
+            dovetail.rows.save(spark, local_url(given.rows))
         found = dovetail.rows.all(spark)
     show_all(given, found, [f"{known.rows:,.0f}  {known.kind} {known.text}" for known in found], "no known row counts")

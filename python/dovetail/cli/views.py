@@ -82,7 +82,7 @@ def _views(word: str) -> list[View]:
         raise WrongWordsError(
             f"argument --view: {word!r} is neither NAME=PATH, such as sales=/data/sales.parquet, nor a folder of tables"
         )
-    found = [View(_named(table)[0], _local(table), _format(table)) for table in _tables(folder)]
+    found = [View(_named(table)[0], local_url(table), _format(table)) for table in _tables(folder)]
     if not found:
         raise WrongWordsError(
             f"argument --view: the folder {word} has no tables. If its files form one table, write --view NAME={word}"
@@ -90,9 +90,15 @@ def _views(word: str) -> list[View]:
     return found
 
 
-def _local(path: Path) -> str:
-    """The URI of a file of this machine: the default file system of Spark may be another one. Blanks stay blanks."""
-    return "file:///" + path.absolute().as_posix().lstrip("/")
+def local_url(file: Path) -> str:
+    """A file of this machine for Hadoop, whose default file system may be another one.
+
+    Hadoop does not decode URLs: a blank stays a blank.
+
+    >>> local_url(Path("/data/my rows.json"))
+    'file:///data/my rows.json'
+    """
+    return "file:///" + file.absolute().as_posix().lstrip("/")
 
 
 def _tables(folder: Path) -> Iterator[Path]:

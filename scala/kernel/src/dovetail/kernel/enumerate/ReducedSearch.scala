@@ -79,11 +79,11 @@ final class ReducedSearch(
   private def all(now: ReducedPlan, left: Vector[Reducer]): Vector[(Reducer, ReducedPlan)] = {
     val searches = exact.fold(0L)(pairs => MostPairs / math.max(pairs, 1L))
     val found    = left.zipWithIndex.takeWhile(_ => budget.timeLeft).flatMap { case (r, i) =>
-      priced(now, r, again = i < searches).filter(p => pays(now, p._2, r))
-    }.sortBy(_._2.cost)
-    // of those that were compared on one order, only the best one is worth a search
-    if (left.size <= searches) found
-    else found.headOption.map { case (r, p) => r -> searched(p) }.toVector ++ found.drop(1)
+      val again = i < searches
+      priced(now, r, again).filter(p => pays(now, p._2, r)).map(_ -> again)
+    }.sortBy(_._1._2.cost)
+    // of those that were compared on one order, only the best one of all is worth a search
+    found.zipWithIndex.map { case (((r, p), again), i) => r -> (if (i > 0 || again) p else searched(p)) }
   }
 
   /** Whether a reducer saves twice what it costs, and a share of the whole cost that an estimate can tell apart. */

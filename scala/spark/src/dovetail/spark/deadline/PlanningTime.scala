@@ -2,12 +2,10 @@ package org.apache.spark.sql.dovetail.deadline
 
 import java.util.concurrent.TimeUnit
 import java.util.concurrent.atomic.AtomicBoolean
-import java.util.{Collections, WeakHashMap}
 
 import scala.collection.mutable
 import scala.util.control.ControlThrowable
 
-import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.dovetail.base.{DovetailConf, ThreadScope}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -74,12 +72,11 @@ object PlanningTime {
   private val scope = new ThreadScope[PlanningTime]
   private val first = new AtomicBoolean(true)
 
-  // the keys are weak, so an entry is dropped together with its query
-  private val queries = Collections.synchronizedMap(new WeakHashMap[QueryPlanningTracker, PlanningTime])
+  private val queries = new PerQuery[PlanningTime]
 
   /** Runs the rule on the query that this thread plans, or on a part of it, within the time that the query has left. */
   def ofQuery[A](conf: SQLConf)(body: => A): A = {
-    val time = QueryPlanningTracker.get.fold(ofNewQuery(conf))(queries.computeIfAbsent(_, _ => ofNewQuery(conf)))
+    val time = queries(ofNewQuery(conf))
     scope.within(time)(time.counting(on = true)(body))
   }
 

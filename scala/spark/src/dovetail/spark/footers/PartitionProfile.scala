@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.footers
 import scala.collection.mutable
 
 import dovetail.kernel.profile.{ColumnProfile, Frequencies, FrequentValue, Source, Width}
+import org.apache.spark.sql.dovetail.deadline.ListedFiles
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values, Widths}
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.unsafe.types.UTF8String
@@ -36,6 +37,26 @@ object PartitionProfile {
     )
     (column.copy(frequent = frequencies(dataType, weights.toVector.filter(_._1 != null))), faults)
   }
+
+  /**
+   * The profile if the rows of a file are in proportion to its bytes.
+   *
+   * @param files the files with their values of the partition columns
+   * @param i     place of the column among these
+   */
+  def byBytes(
+      dataType: DataType,
+      i: Int,
+      files: Vector[ListedFiles.File],
+      rows: Double,
+      source: Source
+  ): ColumnProfile =
+    apply(
+      dataType,
+      files.map { case (file, values) => values.get(i, dataType) -> file.getLen.toDouble },
+      rows,
+      source
+    )._1
 
   /** The share of the rows that each value has, if there are not too many values. */
   private def frequencies(dataType: DataType, weights: Vector[(Any, Double)]): Option[Frequencies] = {

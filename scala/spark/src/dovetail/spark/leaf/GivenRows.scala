@@ -82,11 +82,10 @@ object GivenRows {
   // weak keys: the row counts of a session are removed with it
   private val sessions = Collections.synchronizedMap(new WeakHashMap[SparkSession, GivenRows])
 
-  def apply(session: SparkSession): GivenRows = Option(sessions.get(session)).getOrElse {
-    // those of the session of which Spark has made this copy
-    val found = session.listenerManager.listListeners().collectFirst { case g: GivenRows => g }.getOrElse(new GivenRows)
-    Option(sessions.putIfAbsent(session, found)).getOrElse(found)
-  }
+  def apply(session: SparkSession): GivenRows = sessions.computeIfAbsent(
+    session,
+    _ => session.listenerManager.listListeners().collectFirst { case g: GivenRows => g }.getOrElse(new GivenRows)
+  )
 
   /** Sets row counts in a session, and in the copies that Spark makes of it from now on. */
   def set(session: SparkSession, told: Seq[Entry]): Unit = {

@@ -1,13 +1,12 @@
 package org.apache.spark.sql.dovetail.plan
 
-import java.util.{Collections, Locale, WeakHashMap}
+import java.util.Locale
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.deadline.{PerQuery, PlanningTime}
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.sample.{FilteredRead, PassingRows}
@@ -24,7 +23,7 @@ import org.apache.spark.sql.dovetail.stats.PlanStatistics
 final class RareInputs(planner: Planner, statistics: PlanStatistics) {
   import RareInputs._
 
-  private val ofQuery = Choices.ofQuery()
+  private val ofQuery = choices(new Choices)
 
   /**
    * Reads such rows, and returns a remark for explain on each input; empty if there are none. The statistics know the
@@ -105,14 +104,7 @@ private object RareInputs {
     )
   }
 
-  private object Choices {
-
-    // the keys are weak, so an entry is dropped together with its query
-    private val queries = Collections.synchronizedMap(new WeakHashMap[QueryPlanningTracker, Choices])
-
-    /** The choices for the query that this thread plans. */
-    def ofQuery(): Choices = QueryPlanningTracker.get.fold(new Choices)(queries.computeIfAbsent(_, _ => new Choices))
-  }
+  private val choices = new PerQuery[Choices]
 
   /** Fewest inputs of a group that has more than one order. */
   private val LeastInputs = 3

@@ -11,9 +11,8 @@ import org.apache.spark.sql.dovetail.table.TableSample
 /**
  * Runs a predicate on the rows of a sample and remembers the result: the next query with the same predicate on the same
  * table finds the rows that it keeps, or the fact that it fails. The same holds for a computed join key. Unless its
- * values take a short time each
- * ([[LinearTime]]), the predicate runs in a separate thread until the time is up ([[TrialSlot]]), because one value may
- * take forever (a regular expression with unbounded backtracking).
+ * values take a short time each ([[LinearTime]]), the predicate runs in a separate thread until the time is up
+ * ([[TrialSlot]]), because one value may take forever (a regular expression with unbounded backtracking).
  */
 private[sample] object KeptRows {
 

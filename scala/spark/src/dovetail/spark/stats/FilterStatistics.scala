@@ -49,10 +49,9 @@ final private[stats] class FilterStatistics(
     val kept      = columnsOf(Filters(child, predicate))
     val left      = (samples(f.child), samples(f)) match {
       case (Some(before), Some(after)) => tried(child, condition, kept, before, after)
-      case _                           => kept
+      case _ => kept.copy(columns = kept.columns.map { case (id, c) => id -> c.ofAtMost(kept.rows.value) })
     }
-    val fewer = left.copy(columns = left.columns.map { case (id, c) => id -> c.ofAtMost(left.rows.value) })
-    ImpliedRange.applied(fewer, implied(f, condition, predicate, fewer.columns.contains))
+    ImpliedRange.applied(left, implied(f, condition, predicate, left.columns.contains))
   }
 
   /**

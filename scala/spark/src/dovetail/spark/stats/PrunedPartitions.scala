@@ -52,9 +52,8 @@ final private[stats] class PrunedPartitions(known: TableStatisticsSource, catalo
     val files   = if (columns.isEmpty) None else ListedFiles(f.location).map(ListedFiles.withRows)
     files.fold(profile) { all =>
       profile.copy(columns = profile.columns ++ columns.map { a =>
-        val i        = names.indexOf(a.name)
-        val weighted = all.map { case (file, values) => values.get(i, a.dataType) -> file.getLen.toDouble }
-        a.exprId.id -> PartitionProfile(a.dataType, weighted, profile.rows.value, Source.Collected)._1
+        val i = names.indexOf(a.name)
+        a.exprId.id -> PartitionProfile.byBytes(a.dataType, i, all, profile.rows.value, Source.Collected)
       })
     }
   }

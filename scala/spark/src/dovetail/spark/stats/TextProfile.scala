@@ -19,16 +19,12 @@ private[stats] object TextProfile {
     val partition = text.relation.partitionSchema.fieldNames.zipWithIndex.toMap
     val sampled   = text.schema.fieldNames.zip(table.columns).toMap
     val columns   = output.map { a =>
-      a.exprId.id -> partition.get(a.name).map(ofPartition(a, _, text, rows.value))
+      a.exprId.id -> partition.get(a.name)
+        .map(PartitionProfile.byBytes(a.dataType, _, text.files, rows.value, Source.Sample))
         .orElse(sampled.get(a.name).map(ofLines(a.dataType, _, table)))
         .getOrElse(ColumnProfile(width = Widths.ofType(a.dataType)))
     }
     RelationProfile(rows, columns.toMap, rows.value)
-  }
-
-  private def ofPartition(a: Attribute, i: Int, text: TextFiles, rows: Double): ColumnProfile = {
-    val files = text.files.map { case (file, values) => values.get(i, a.dataType) -> file.getLen.toDouble }
-    PartitionProfile(a.dataType, files, rows, Source.Sample)._1
   }
 
   private def ofLines(dataType: DataType, c: TextColumn, table: TextTable): ColumnProfile = {
