@@ -4,7 +4,8 @@ The mode that runs a query first pays for compiling its code and for cold buffer
 every mode, because a planner that is new is slow. Then it runs the query in all modes and compares the plans that they
 executed. A mode that executed plain Spark's plan counts as equal in that query and is not timed again. The other modes,
 with plain Spark among them, are timed in the rows of a Latin square, so that each of them goes first equally often. If
-all plans differ, round 0 is the first row of the square.
+all plans differ, round 0 is the first row of the square. The later rounds of a query follow one another, the fastest
+query first: noise changes the ratios of short times most, and a run that is stopped has few queries without them.
 
 `times` is the command, and `times_report` makes tables of the results.
 """
@@ -74,6 +75,10 @@ class Timing:
     runs: list[Run] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     plans: dict[str, str] = field(default_factory=dict)
+
+    def seconds(self) -> float:
+        """Seconds of all runs so far, in all modes."""
+        return sum(run.profile.seconds for run in self.runs)
 
     def equal(self) -> set[str]:
         """Names of the modes that executed plain Spark's plan in round 0."""
@@ -145,20 +150,19 @@ class Rounds:
                 self.found[query.name] = Timing()
                 self._plan(query)
                 self._round(query, 0, next(latin_square(list(self.modes), number)))
-            rest = {query.name: self._later(query.name, number) for number, query in enumerate(queries)}
-            for turn in range(1, max((len(rounds) for rounds in rest.values()), default=0) + 1):
-                for query in queries:
-                    if turn in rest[query.name]:
-                        self._round(query, turn, rest[query.name][turn])
+            numbered = list(enumerate(queries))
+            for number, query in sorted(numbered, key=lambda each: self.found[each[1].name].seconds()):
+                for turn, modes in self._later(query.name, number):
+                    self._round(query, turn, modes)
         except KeyboardInterrupt:
             say("stopped; what was measured is reported")
         return self.found
 
-    def _later(self, name: str, number: int) -> dict[int, tuple[str, ...]]:
+    def _later(self, name: str, number: int) -> Iterator[tuple[int, tuple[str, ...]]]:
         timed = self.found[name]
         left_out = timed.equal() | set(timed.failures)
         differing = [mode for mode in self.modes if mode not in left_out]
-        return dict(orders(list(self.modes), differing, number))
+        return orders(list(self.modes), differing, number)
 
     def _plan(self, query: Query) -> None:
         """Plans the query in every mode, without running it.

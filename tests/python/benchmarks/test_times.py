@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -26,6 +28,9 @@ def test_every_mode_goes_first_equally_often(data_dir: Path, tmp_path: Path) -> 
     body = json.loads(files[0].read_text())
     assert body["not balanced"] == []
     assert body["failures"] == {}
+    later = re.findall(r"round [1-9]\d*, (q\d+):", run.stderr)
+    assert later
+    assert [query for query, _ in groupby(later)] == sorted(set(later), key=later.index)  # query by query
     assert "dovetail_bare" not in body["equal plans"][REORDERED]
     for query, by_mode in body["runs"].items():
         timed = {mode for mode in by_mode if mode not in body["equal plans"][query]}
