@@ -10,14 +10,14 @@ class DistinctInSampleSuite extends AnyFunSuite {
   /** Draws some of `Rows` rows, and returns the estimated and the true number of distinct values. */
   private def estimated(value: Int => Long, drawn: Int): (Double, Double) = {
     val all = Vector.tabulate(Rows)(value)
-    (DistinctInSample(new Random(7).shuffle(all).take(drawn).iterator, Rows.toDouble), all.distinct.size.toDouble)
+    (DistinctInSample(new Random(7).shuffle(all).take(drawn).toArray, Rows.toDouble), all.distinct.size.toDouble)
   }
 
   test("a whole table and a key: exact; nothing: nothing") {
     assert(estimated(_ % 777L, Rows) == ((777.0, 777.0)))
     assert(estimated(_.toLong, 1000) == ((Rows.toDouble, Rows.toDouble)))
-    assert(DistinctInSample(Iterator.empty, 1000.0) == 0.0)
-    assert(DistinctInSample(Iterator(5L), 1000.0) == 1000.0, "one row: nobody saw it twice")
+    assert(DistinctInSample(Array.emptyLongArray, 1000.0) == 0.0)
+    assert(DistinctInSample(Array(5L), 1000.0) == 1000.0, "one row: nobody saw it twice")
   }
 
   test("few values, many values, two rows per value: near") {
@@ -35,7 +35,7 @@ class DistinctInSampleSuite extends AnyFunSuite {
     val random         = new Random(3)
     val skewed         = Vector.fill(Rows)(math.pow(random.nextDouble(), -1.2).toLong)
     val drawn          = new Random(5).shuffle(skewed).take(2000)
-    val (found, truth) = (DistinctInSample(drawn.iterator, Rows.toDouble), skewed.distinct.size)
+    val (found, truth) = (DistinctInSample(drawn.toArray, Rows.toDouble), skewed.distinct.size)
     assert(found >= drawn.distinct.size && found <= 1.2 * truth, s"$found of $truth")
   }
 }

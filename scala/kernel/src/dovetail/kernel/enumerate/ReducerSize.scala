@@ -93,7 +93,7 @@ final private class ReducerSize(graph: JoinGraph, reduced: Int, by: Vector[Int],
       sample <- relation.sample if !sample.clustered && (sample.complete || sample.rows >= LeastRows)
       keys   <- sample.keys.get(c)
       codes = keys.codes
-    } yield DistinctInSample(sample.kept.toArray.iterator.map(codes(_).toLong), rowsOf(r))
+    } yield DistinctInSample(sample.kept.toArray.map(codes(_).toLong), rowsOf(r))
     counted.orElse(member(r, c).column.ndv).getOrElse(rowsOf(r))
   }
 }

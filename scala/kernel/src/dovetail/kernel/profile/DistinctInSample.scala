@@ -1,6 +1,6 @@
 package dovetail.kernel.profile
 
-import scala.collection.mutable
+import java.util.Arrays
 
 /**
  * Estimates the distinct values of a table from a uniform sample of its rows: the estimator Duj1 of Haas and Stokes,
@@ -13,11 +13,16 @@ object DistinctInSample {
    * @param values one number per sampled row; equal if the rows' values are equal
    * @param rows   rows of the table, at least as many as sampled rows
    */
-  def apply(values: Iterator[Long], rows: Double): Double = {
-    val counts = new mutable.LongMap[Int]
-    var drawn  = 0.0
-    values.foreach { v => counts(v) = counts.getOrElse(v, 0) + 1; drawn += 1.0 }
-    val (seen, once) = (counts.size.toDouble, counts.valuesIterator.count(_ == 1).toDouble)
+  def apply(values: Array[Long], rows: Double): Double = {
+    val sorted = values.clone()
+    Arrays.sort(sorted)
+    ofSorted(sorted, rows)
+  }
+
+  /** The same for numbers in ascending order. */
+  def ofSorted(values: Array[Long], rows: Double): Double = {
+    val runs                = Runs(values)
+    val (drawn, seen, once) = (values.length.toDouble, runs.number.toDouble, runs.of(1).toDouble)
     if (drawn == 0.0) 0.0
     else if (drawn >= rows) seen
     else math.max(seen, math.min(rows, drawn * seen / (drawn - once + once * drawn / rows)))

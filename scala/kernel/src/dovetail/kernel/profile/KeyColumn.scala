@@ -55,19 +55,49 @@ object KeyColumn {
 
   /** @param values one key per row */
   def apply(values: Array[Long]): KeyColumn = {
-    val sorted = values.clone()
-    Arrays.sort(sorted)
-    var n = 0
-    var i = 0
-    while (i < sorted.length) {
-      if (sorted(i) != RelationSample.NullKey && (n == 0 || sorted(n - 1) != sorted(i))) {
-        sorted(n) = sorted(i); n += 1
-      }
+    var (low, high) = (Long.MaxValue, Long.MinValue)
+    var i           = 0
+    while (i < values.length) {
+      val v = values(i)
+      if (v != RelationSample.NullKey) { if (v < low) low = v; if (v > high) high = v }
       i += 1
     }
-    val keys = Arrays.copyOf(sorted, n)
+    // a difference beyond 2^63 is negative
+    val last = high - low
+    if (low > high) new KeyColumn(Array.emptyLongArray, Array.fill(values.length)(Null))
+    else if (last >= 0L && last < MostPlacesPerRow * values.length) ofPlaces(values, low, last.toInt + 1)
+    else sorted(values)
+  }
+
+  /** Numbers the keys by a table with a place for each whole number of their range: ids and dates are often dense. */
+  private def ofPlaces(values: Array[Long], low: Long, size: Int): KeyColumn = {
+    val numbers = new Array[Int](size)
+    var i       = 0
+    while (i < values.length) { if (values(i) != RelationSample.NullKey) numbers((values(i) - low).toInt) = 1; i += 1 }
+    val keys = new Array[Long](size)
+    var n    = 0
+    i = 0
+    while (i < size) { if (numbers(i) == 1) { keys(n) = low + i; numbers(i) = n; n += 1 }; i += 1 }
+    val codes = new Array[Int](values.length)
+    i = 0
+    while (i < values.length) {
+      codes(i) = if (values(i) == RelationSample.NullKey) Null else numbers((values(i) - low).toInt)
+      i += 1
+    }
+    new KeyColumn(Arrays.copyOf(keys, n), codes)
+  }
+
+  private def sorted(values: Array[Long]): KeyColumn = {
+    val sorted = values.clone()
+    Arrays.sort(sorted)
+    val found = Runs(sorted).values
+    // the smallest number is the key of NULL
+    val keys = if (found.headOption.contains(RelationSample.NullKey)) found.drop(1) else found
     new KeyColumn(keys, values.map(v => if (v == RelationSample.NullKey) Null else Arrays.binarySearch(keys, v)))
   }
+
+  /** Places of a table per row: 4 bytes each, so that a table takes as much as four copies of the keys. */
+  private val MostPlacesPerRow = 8L
 
   /** The composite key of several columns of one sample. */
   def together(columns: Vector[KeyColumn]): KeyColumn = {

@@ -15,7 +15,10 @@ final class RowNumbers private (words: Array[Long]) {
   lazy val size: Int = { var n = 0; words.foreach(w => n += java.lang.Long.bitCount(w)); n }
 
   /** The row numbers, ascending. Callers must not change the array. */
-  lazy val toArray: Array[Int] = {
+  lazy val toArray: Array[Int] = numbers
+
+  // a method of its own: the JVM interprets a loop that runs while the lock of a lazy value is held
+  private def numbers: Array[Int] = {
     val numbers = new Array[Int](size)
     var (i, at) = (0, 0)
     while (i < words.length) {
@@ -40,21 +43,28 @@ final class RowNumbers private (words: Array[Long]) {
   def packed: RowNumbers = new RowNumbers(words)
 
   def filter(keep: Int => Boolean): RowNumbers = {
-    val numbers = toArray
-    val kept    = new Array[Long](words.length)
-    var i       = 0
-    while (i < numbers.length) {
-      val n = numbers(i)
-      if (keep(n)) kept(n / Word) |= 1L << n
+    val kept = new Array[Long](words.length)
+    var i    = 0
+    while (i < words.length) {
+      var bits = words(i)
+      while (bits != 0L) {
+        val bit = java.lang.Long.lowestOneBit(bits)
+        if (keep(i * Word + java.lang.Long.numberOfTrailingZeros(bit))) kept(i) |= bit
+        bits ^= bit
+      }
       i += 1
     }
     RowNumbers.of(kept)
   }
 
   /** Number of rows from `from` up to, but not including, `until`. */
-  def between(from: Int, until: Int): Int = {
-    def before(n: Int) = { val i = Arrays.binarySearch(toArray, n); if (i >= 0) i else -i - 1 }
-    before(until) - before(from)
+  def between(from: Int, until: Int): Int = before(until) - before(from)
+
+  private def before(row: Int): Int = {
+    val whole  = math.min(row / Word, words.length)
+    var (n, i) = (0, 0)
+    while (i < whole) { n += java.lang.Long.bitCount(words(i)); i += 1 }
+    if (whole < words.length) n + java.lang.Long.bitCount(words(whole) & ((1L << row) - 1L)) else n
   }
 
   override def hashCode: Int = Arrays.hashCode(words)

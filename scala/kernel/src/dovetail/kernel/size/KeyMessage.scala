@@ -26,7 +26,10 @@ private[size] object KeyMessage {
      * Number of equally frequent drawn keys that would tell as much as those asked for (Kish 1965). Only messages of
      * partial samples need it.
      */
-    lazy val keys: Double = {
+    lazy val keys: Double = equallyFrequent
+
+    // a method of its own: the JVM interprets a loop that runs while the lock of a lazy value is held
+    private def equallyFrequent: Double = {
       val times           = new Array[Int](numbers)
       var (rows, squares) = (0.0, 0.0)
       var i               = 0

@@ -45,21 +45,27 @@ final private[size] class MessagePassing(
    * drawn ones is an estimate: it is alike in all places of a sample, and tells nothing of how they differ.
    */
   def weightedByDrawn(node: Node): Array[Double] =
-    dropped(node, weighted(node))((child, group) => group < 0 || groupsOf(child).kept.sizes(group) <= 0)
+    dropped(node, weighted(node)) { child =>
+      val sizes = groupsOf(child).kept.sizes
+      group => group < 0 || sizes(group) <= 0
+    }
 
   /** For each row of the node's sample, 1 if it is known whether it has drawn partners, and 0 otherwise. */
   def toldByDrawn(node: Node): Array[Double] = {
     val all = new Array[Double](samples(node.relation).rows)
     java.util.Arrays.fill(all, 1.0)
-    dropped(node, all)((child, group) => group <= KeyGroups.Unseen && !samples(child.relation).complete)
+    dropped(node, all) { child =>
+      val complete = samples(child.relation).complete
+      group => group <= KeyGroups.Unseen && !complete
+    }
   }
 
   /** The values of rows, 0 for those of which the group in a child passes the test. */
-  private def dropped(node: Node, values: Array[Double])(test: (Node, Int) => Boolean): Array[Double] = {
+  private def dropped(node: Node, values: Array[Double])(testOf: Node => Int => Boolean): Array[Double] = {
     node.children.foreach { child =>
-      val groups = partnersIn(node.relation, child).groups
-      var i      = 0
-      while (i < values.length) { if (test(child, groups(i))) values(i) = 0.0; i += 1 }
+      val (groups, test) = (partnersIn(node.relation, child).groups, testOf(child))
+      var i              = 0
+      while (i < values.length) { if (test(groups(i))) values(i) = 0.0; i += 1 }
     }
     values
   }

@@ -60,7 +60,7 @@ private[sample] object KeptRows {
       // Spark's InterpretedPredicate is not used: it caches the values of subexpressions and clears this cache at each
       // row
       val tried =
-        try inTime(condition, until => rows.filter { i => Aside.check(until); condition.eval(table.rows(i)) == true })
+        try inTime(condition, until => passed(table, rows, condition, until))
         catch { case Survivable(_) => None }
       results.put(key, new Result(key, tried.map(_.packed), None, System.nanoTime() - start))
       tried
@@ -80,6 +80,15 @@ private[sample] object KeptRows {
         found
       }
     }
+
+  private def passed(table: TableSample, rows: RowNumbers, condition: Expression, until: Long): RowNumbers = {
+    var tried = 0
+    rows.filter { i =>
+      if (tried % RowsBetweenLooks == 0) Aside.check(until)
+      tried += 1
+      condition.eval(table.rows(i)) == true
+    }
+  }
 
   private def computed(table: TableSample, rows: RowNumbers, e: Expression, key: JoinKeys, until: Long): KeyColumn = {
     val values = Array.fill(table.rows.length)(RelationSample.NullKey)
@@ -106,6 +115,9 @@ private[sample] object KeptRows {
   }
 
   private val Skipped = s"some predicates were not tried on sample rows: ${TimeIsUp.reason}"
+
+  /** Rows between two looks at the clock: a look takes as long as a simple predicate. */
+  private val RowsBetweenLooks = 64
 
   /** Bytes of a result without its rows and its predicate. */
   private val Overhead = 512L

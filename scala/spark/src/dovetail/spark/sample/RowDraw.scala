@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.XXH64
 
 /**
  * Decides which of the rows that are read a sample keeps. The choice is the same in each session, so that plans are the
- * same too.
+ * same too. One instance serves one thread.
  */
 sealed trait RowDraw {
 
@@ -26,7 +26,14 @@ object RowDraw {
 
   /** Draws one of every `step` rows, at a random position within them, because data may repeat at regular distances. */
   final class OneOfEvery(step: Long) extends RowDraw {
-    override def takes(row: Long): Boolean = row % step == Math.floorMod(XXH64.hashLong(row / step, Seed), step)
+    private var block = -1L
+    private var taken = -1L
+
+    override def takes(row: Long): Boolean = {
+      val (asked, place) = (row / step, row % step)
+      if (asked != block) { block = asked; taken = Math.floorMod(XXH64.hashLong(asked, Seed), step) }
+      place == taken
+    }
   }
 
   /** An arbitrary number. */

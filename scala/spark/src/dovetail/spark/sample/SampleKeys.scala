@@ -43,7 +43,7 @@ private[sample] object SampleKeys extends KeyMemo {
 
   /** The keys of a column of the sample, or None if the expression is not a plain column. */
   def ofColumn(table: TableSample, e: Expression, key: JoinKeys): Option[KeyColumn] = column(e).map { c =>
-    kept(columns, (table.id, c.ordinal))(KeyColumn(table.rows.iterator.map(row => key(c.eval(row))).toArray))
+    kept(columns, (table.id, c.ordinal))(KeyColumn(table.keys(c.ordinal, key)))
   }
 
   /** Whether [[KeptRows.keys]] finds the keys of all rows of the sample: the expression is a plain column. */

@@ -3,7 +3,7 @@ package org.apache.spark.sql.dovetail.table
 import java.util.Arrays
 import java.util.stream.LongStream
 
-import dovetail.kernel.profile.{Assumptions, ColumnProfile, Frequencies, FrequentValue, Histogram}
+import dovetail.kernel.profile.{Assumptions, ColumnProfile, Frequencies, FrequentValue, Histogram, Runs}
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnVector
@@ -90,19 +90,19 @@ object CountedColumn {
     }
 
     def result: CountedColumn = {
-      val (keys, counts)   = runs(this.keys.build().sorted().toArray)
-      val (values, sorted) = (counts.sum, counts.sorted)
-      val least            = if (counts.length <= MostFrequent) 0L else sorted(counts.length - MostFrequent)
-      // by key if counts are equal, so that the same data gives the same plan
-      val most = counts.indices.filter(counts(_) >= least).sortBy(i => (-counts(i), keys(i))).take(MostFrequent)
+      val rows = this.keys.build().toArray
+      Arrays.sort(rows)
+      val found          = Runs(rows)
+      val (keys, counts) = (found.values, found.counts)
+      val most           = mostFrequent(counts)
       CountedColumn(
         nulls,
-        values,
-        counts.length.toLong,
-        sorted.lastOption.getOrElse(0L),
+        rows.length.toLong,
+        keys.length.toLong,
+        most.headOption.fold(0L)(counts(_).toLong),
         Frequencies(
-          most.toVector.map { i =>
-            FrequentValue(keys(i), if (ordered) Some(keys(i).toDouble) else None, counts(i).toDouble / values)
+          most.map { i =>
+            FrequentValue(keys(i), if (ordered) Some(keys(i).toDouble) else None, counts(i).toDouble / rows.length)
           },
           complete = counts.length <= MostFrequent
         ),
@@ -111,17 +111,22 @@ object CountedColumn {
     }
   }
 
-  /** Distinct keys in ascending order, and the number of occurrences of each. */
-  private def runs(sorted: Array[Long]): (Array[Long], Array[Long]) = {
-    val counts = new Array[Long](sorted.length)
-    var last   = -1
-    var i      = 0
-    while (i < sorted.length) {
-      if (last < 0 || sorted(last) != sorted(i)) { last += 1; sorted(last) = sorted(i) }
-      counts(last) += 1L
+  /**
+   * Positions of the largest counts, largest first. Equal counts come by their position, so that the same data gives
+   * the same plan. Of a key, all counts are equal; they are not sorted.
+   */
+  private def mostFrequent(counts: Array[Int]): Vector[Int] = {
+    val sorted = counts.clone()
+    Arrays.sort(sorted)
+    val least          = if (counts.length <= MostFrequent) 0 else sorted(counts.length - MostFrequent)
+    val (above, equal) = (Vector.newBuilder[Int], Vector.newBuilder[Int])
+    var (i, left)      = (0, MostFrequent)
+    while (i < counts.length) {
+      if (counts(i) > least) above += i
+      else if (counts(i) == least && left > 0) { equal += i; left -= 1 }
       i += 1
     }
-    (Arrays.copyOf(sorted, last + 1), Arrays.copyOf(counts, last + 1))
+    (above.result().sortBy(-counts(_)) ++ equal.result()).take(MostFrequent)
   }
 
   object Counter {

@@ -1,8 +1,8 @@
 package org.apache.spark.sql.dovetail.table
 
-import scala.collection.mutable
+import java.util.Arrays
 
-import dovetail.kernel.profile.DistinctInSample
+import dovetail.kernel.profile.{DistinctInSample, Runs}
 
 /**
  * Number of distinct values of a table from rows that were read in a few places of its files. The estimator for random
@@ -25,25 +25,27 @@ private[table] object DistinctInPlaces {
    * @param read   rows that were read in the places per kept row
    */
   def apply(places: Seq[Array[Long]], times: Double, read: Double): Double = {
-    val sets     = places.map(_.distinct).filter(_.nonEmpty)
-    val placesOf = mutable.LongMap.empty[Int]
-    sets.foreach(_.foreach(v => placesOf(v) = placesOf.getOrElse(v, 0) + 1))
-    val (seen, sum) = (placesOf.size.toDouble, sets.map(_.length).sum.toDouble)
-    val drawn       = DistinctInSample(places.iterator.flatMap(_.iterator), places.map(_.length).sum * times)
+    val filled = places.filter(_.nonEmpty).map(sorted)
+    val sets   = filled.map(Runs(_).values)
+    // in how many places each value occurs
+    val placesOf    = Runs(sorted(Array.concat(sets: _*)))
+    val (seen, sum) = (placesOf.number.toDouble, sets.map(_.length).sum.toDouble)
+    val drawn       = DistinctInSample(Array.concat(filled: _*), filled.map(_.length).sum * times)
     if (sets.size < 2 || seen < (1.0 - HardlyAny) * sum) drawn
     else {
-      val all   = places.map(p => DistinctInSample(p.iterator, p.length * read)).sum * times / read
+      val all   = filled.map(p => DistinctInSample.ofSorted(p, p.length * read)).sum * times / read
       val local = if (sum / sets.size >= LocalValues) all else math.sqrt(seen * all)
       math.max(drawn, math.min(local, recaptured(placesOf, sets.size).getOrElse(local)))
     }
   }
 
-  /** @param placesOf in how many of the places each value occurs */
-  private def recaptured(placesOf: mutable.LongMap[Int], places: Int): Option[Double] = {
-    val once  = placesOf.valuesIterator.count(_ == 1).toDouble
-    val twice = placesOf.valuesIterator.count(_ == 2).toDouble
-    if (twice < LeastShared) None else Some(placesOf.size + (places - 1.0) / places * once * once / (2.0 * twice))
+  /** @param placesOf values, with the number of places in which each occurs */
+  private def recaptured(placesOf: Runs, places: Int): Option[Double] = {
+    val (once, twice) = (placesOf.of(1).toDouble, placesOf.of(2).toDouble)
+    if (twice < LeastShared) None else Some(placesOf.number + (places - 1.0) / places * once * once / (2.0 * twice))
   }
+
+  private def sorted(values: Array[Long]): Array[Long] = { val copy = values.clone(); Arrays.sort(copy); copy }
 
   /** Largest share of values that places may have in common if each place is still taken to have its own values. */
   private val HardlyAny = 0.1

@@ -25,9 +25,17 @@ final class SampledRows private (val schema: StructType, data: Array[Byte], ends
 
   override def length: Int = ends.length
 
-  override def apply(i: Int): InternalRow = {
+  override def apply(i: Int): InternalRow = at(i, new UnsafeRow(schema.size))
+
+  /** Passes all rows in their order. It is always the same object, which `use` must not keep. */
+  def eachRow(use: InternalRow => Unit): Unit = {
+    val row = new UnsafeRow(schema.size)
+    var i   = 0
+    while (i < ends.length) { use(at(i, row)); i += 1 }
+  }
+
+  private def at(i: Int, row: UnsafeRow): UnsafeRow = {
     val start = if (i == 0) 0 else ends(i - 1)
-    val row   = new UnsafeRow(schema.size)
     row.pointTo(data, Platform.BYTE_ARRAY_OFFSET.toLong + start, ends(i) - start)
     row
   }

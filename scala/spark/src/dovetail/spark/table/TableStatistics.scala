@@ -3,6 +3,8 @@ package org.apache.spark.sql.dovetail.table
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
 
+import scala.collection.mutable.ArrayBuilder
+
 import dovetail.kernel.profile.{
   Bucket,
   DistinctInSample,
@@ -14,7 +16,7 @@ import dovetail.kernel.profile.{
 }
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
-import org.apache.spark.sql.types.{BinaryType, DataType, StructType}
+import org.apache.spark.sql.types.{BinaryType, DataType, DateType, IntegerType, LongType, StructType}
 
 /**
  * All statistics of a table from one collection. `collect` makes them in a pass over the data, `StatisticsStore` keeps
@@ -184,9 +186,37 @@ final case class TableSample(
   /** Places on the number line of a column's values in some rows: in about `most` of them, if there are more. */
   def numbers(column: Int, of: RowNumbers, most: Int): Array[Double] = {
     val (found, dataType) = (of.toArray, schema(column).dataType)
-    val step              = (found.length + most - 1) / most
-    found.indices.by(math.max(1, step)).iterator.map(i => rows(found(i))).filterNot(_.isNullAt(column))
-      .flatMap(r => Values.number(r.get(column, dataType))).filterNot(v => v.isInfinite || v.isNaN).toArray
+    val step              = math.max(1, (found.length + most - 1) / most)
+    val numbers           = ArrayBuilder.make[Double]
+    var i                 = 0
+    while (i < found.length) {
+      val row = rows(found(i))
+      if (!row.isNullAt(column)) dataType match {
+        case IntegerType | DateType => numbers += row.getInt(column).toDouble
+        case other                  =>
+          Values.number(row.get(column, other)).foreach(v => if (!v.isInfinite && !v.isNaN) numbers += v)
+      }
+      i += step
+    }
+    numbers.result()
+  }
+
+  /** Keys of a column's values, one per row; [[RelationSample.NullKey]] for NULL. */
+  def keys(column: Int, key: JoinKeys): Array[Long] = {
+    val keys     = new Array[Long](rows.length)
+    val dataType = schema(column).dataType
+    var i        = 0
+    rows.eachRow { row =>
+      keys(i) =
+        if (row.isNullAt(column)) RelationSample.NullKey
+        else dataType match {
+          case IntegerType | DateType if key.ordered => row.getInt(column).toLong
+          case LongType if key.ordered               => JoinKeys.ofValue(row.getLong(column))
+          case other                                 => key(row.get(column, other))
+        }
+      i += 1
+    }
+    keys
   }
 
   /** Whether nearly all texts of a column are shorter than those that a collected sample cuts. The result is kept. */
@@ -216,17 +246,15 @@ final case class TableSample(
       Some(joint.computeIfAbsent(
         columns,
         _ => {
-          val of                    = columns.zip(keys.flatten).toArray
-          def key(row: InternalRow) = of.foldLeft(0L) { case (k, (c, toKey)) =>
-            RelationSample.together(k, toKey(row.get(c, schema(c).dataType)))
+          val all = columns.zip(keys.flatten).map { case (c, key) => this.keys(c, key) }.reduce { (some, more) =>
+            Array.tabulate(rows.length)(i => RelationSample.together(some(i), more(i)))
           }
-          val all                       = rows.iterator.map(key).toArray
           def found(from: Int, to: Int) = all.slice(from, to).filter(_ != RelationSample.NullKey)
           if (parts.nonEmpty) {
             DistinctInPlaces(parts.map { case (from, to) => found(from, to) }, this.of.toDouble / rows.length, read)
           } else {
             val some = found(0, rows.length)
-            DistinctInSample(some.iterator, this.of.toDouble * some.length / rows.length)
+            DistinctInSample(some, this.of.toDouble * some.length / rows.length)
           }
         }
       ))
