@@ -31,6 +31,23 @@ class DistinctInPlacesSuite extends AnyFunSuite {
     within(1.1, estimated(500)((p, i) => if (i % 20 == 0) 7L else p * 1000000L + i), Rows)
   }
 
+  test("a list of values beside texts that never repeat: what occurs twice is of the list") {
+    for (codes <- Seq(30, 100, 300); seed <- 1 to 5) {
+      val random = new Random(seed.toLong)
+      within(
+        20.0,
+        estimated(500)((p, i) => if (i % 20 == 0) -1L - random.nextInt(codes) else p * 1000000L + i),
+        Rows * 0.95
+      )
+    }
+  }
+
+  test("two halves of one place tell nothing of the rest") {
+    val random = new Random(11L)
+    val halves = Seq.fill(2)(Array.fill(10000)(random.nextInt(100000).toLong))
+    within(1.5, DistinctInPlaces(halves, Rows / 20000, 1.0), Rows)
+  }
+
   test("sorted values in runs of ten: neighboring places share at most one") {
     within(1.1, estimated(500)((p, i) => p * 50L + (i / 10)), Rows / 10)
   }

@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.{BloomFilterMightContain, Scala
 import org.apache.spark.sql.catalyst.plans.{Inner, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.plan.SubplanMerging
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
 
@@ -231,6 +232,18 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
       }))
       sameAnswer(sql, reorders = false)
     }
+  }
+
+  test("scalar subqueries that Spark may compute together leave the filters of the query") {
+    val sql = s"SELECT count(*), sum(s.id) $three WHERE d.month = 3 AND s.price >= (SELECT min(price) FROM sold) AND " +
+      "r.price >= (SELECT min(price) FROM returned)"
+    forced(assert(filters(sql).nonEmpty))
+    forced(sameAnswer(sql, reorders = false))
+    // two figures over joins, which Spark computes in one pass if their plans are the same
+    val figures = s"SELECT * FROM (SELECT count(*) c $three WHERE d.month = 3) CROSS JOIN " +
+      s"(SELECT max(s.id) m $three WHERE d.month = 3)"
+    forced(assert(filters(figures).isEmpty == SubplanMerging.exists))
+    forced(sameAnswer(figures, reorders = false))
   }
 
   test("a plan that fills a cache has no filters: subqueries may read the cache while it is filled") {

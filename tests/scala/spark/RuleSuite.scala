@@ -118,6 +118,15 @@ class RuleSuite extends StarSuite {
     }
   }
 
+  test("a digest of columns, which many programs make a key of, does not keep the joins as they are written") {
+    for (digest <- Seq("sha1(f.v)", "sha2(concat_ws('|', f.k1, f.v), 256)", "crc32(CAST(f.v AS BINARY))")) {
+      val sql = s"SELECT x.sk, b.w, c.w FROM (SELECT *, $digest AS sk FROM (SELECT k1, k2, k3, CAST(v AS STRING) v " +
+        "FROM f) f) x JOIN a ON x.k1 = a.k JOIN b ON x.k2 = b.k JOIN c ON x.k3 = c.k WHERE c.w = 1"
+      assert(reordered(sql), sql)
+      sameAnswer(sql)
+    }
+  }
+
   test("every join of a reordered group carries the mark, and no strategy") {
     val joins = optimized(star).collect { case j: Join => j }
     assert(joins.size == 3 && joins.forall(j => JoinGroup.isMark(j.hint)))

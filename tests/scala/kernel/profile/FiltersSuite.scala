@@ -246,4 +246,24 @@ class FiltersSuite extends AnyFunSuite {
     val small = relation.copy(rows = Estimate.exactly(50, Source.Catalog))
     assert(Filters(small, less(x, 900, Less)).column(x).ndv.get === 50 * valuesOfX * 0.9)
   }
+
+  test("columns of two relations: by their ranges, or by where their values lie") {
+    def column(low: Double, high: Double, parts: (Double, Double, Double)*) = ColumnProfile(
+      min = Some(low),
+      max = Some(high),
+      spread = if (parts.isEmpty) None else Some(Histogram(parts.map(p => Bucket(p._1, p._2, 1.0, p._3)).toVector))
+    )
+    def less(a: ColumnProfile, b: ColumnProfile) = Filters.compared(a, Less, b).get
+    val days                                     = column(0, 100)
+    assert(less(days, days) === 0.5)
+    assert(less(days, column(100, 300)) === 1.0)
+    assert(math.abs(less(column(0, 1e6), days) - 50 / 1e6) < 1e-9)
+    val open = column(0, 1e6, (0, 100, 0.999), (100, 1e6, 0.001))
+    assert(math.abs(less(open, days) - 0.4995) < 1e-9)
+    assert(math.abs(less(days, open) - 0.5005) < 1e-9)
+    assert(Filters.compared(open, Greater, days).exists(share => math.abs(share - 0.5005) < 1e-9))
+    // a predicate has narrowed the range since
+    assert(less(open.copy(max = Some(100)), days) === 0.5)
+    assert(Filters.compared(column(0, 1), Less, ColumnProfile()).isEmpty)
+  }
 }

@@ -124,6 +124,29 @@ class OperatorSizesSuite extends AnyFunSuite {
     assert(size(Semi, column(50)) == 900.0, "the right side has no NULLs")
   }
 
+  test("several keys: no more rows have a partner than there are partners, if the combinations were counted") {
+    // 100 users and 200 items, of which each combination is a row on the left; 100 combinations on the right
+    def graph(kind: JoinKind, combinations: Map[Set[Long], Double]) = {
+      val one  = oneJoin(kind, column(100), column(100), (None, None), rows = 20000.0)
+      val keys = Vector(
+        (Member(0, column(100), Set(0L), "l.k"), Member(1, column(100), Set(1L), "r.k")),
+        (Member(0, column(200), Set(2L), "l.i"), Member(1, column(100), Set(3L), "r.i"))
+      )
+      val (left, right) = (one.relations(0), one.relations(1))
+      JoinGraph(
+        Vector(left.copy(profile = left.profile.copy(groups = combinations)), right),
+        one.classes,
+        one.predicates,
+        one.operators.map(_.copy(equalities = keys))
+      )
+    }
+    def size(kind: JoinKind, combinations: Map[Set[Long], Double]) =
+      new CardinalityModel(graph(kind, combinations)).estimate(Array(0, 1)).value
+    val counted = Map(Set(0L, 2L) -> 20000.0)
+    assert(math.abs(size(Semi, counted) - 100.0) < 1.0 && math.abs(size(Anti, counted) - 19900.0) < 1.0)
+    assert(size(Semi, Map.empty) == 20000.0 * 100 / 200, "nobody knows how many combinations there are")
+  }
+
   test("the rest of a condition has to keep one of a row's partners") {
     // each row has ten partners, and the condition keeps half of them: one row in 2^10 has none left
     val kept = sizeOf(Semi, column(10), column(10), selectivity = 0.5).value

@@ -160,16 +160,30 @@ object Filters {
   private def orderedColumns(a: ColumnProfile, op: Comparison, b: ColumnProfile): Double =
     compared(a, op, b).getOrElse(Assumptions.ColumnComparison)
 
-  /** The same for columns of any two relations; None if a range is not known. */
+  /**
+   * The same for columns of any two relations; None if a range is not known. If it is known where the values lie, each
+   * part of a range counts by its rows: one date of the year 9999 is not as much as all dates before it.
+   */
   def compared(a: ColumnProfile, op: Comparison, b: ColumnProfile): Option[Double] = {
     val share = for (al <- a.min; ah <- a.max; bl <- b.min; bh <- b.max) yield {
-      val less = if (ah < bl) 1.0 else if (bh < al) 0.0 else lessShare(al, ah, bl, bh)
+      val less = if (ah < bl) 1.0 else if (bh < al) 0.0 else lessShare(parts(a, al, ah), parts(b, bl, bh))
       op match {
         case Less | LessOrEqual => less
         case _                  => 1.0 - less
       }
     }
     share.filterNot(_.isNaN)
+  }
+
+  /** Parts of a column's range with the weight of each. */
+  private def parts(c: ColumnProfile, low: Double, high: Double): Vector[Bucket] =
+    c.distribution.flatMap(_.restrictedTo(low, high)).fold(Vector(Bucket(low, high, 1.0)))(_.buckets)
+
+  /** P(x < y) for x and y of ranges that consist of parts. */
+  private def lessShare(xs: Vector[Bucket], ys: Vector[Bucket]): Double = {
+    val shares = for (y <- ys.iterator; x <- xs.iterator if x.low <= y.high) yield x.weight * y.weight *
+      (if (x.high < y.low) 1.0 else lessShare(x.low, x.high, y.low, y.high))
+    shares.sum / xs.iterator.map(_.weight).sum / ys.iterator.map(_.weight).sum
   }
 
   /** P(x < y) for x uniform in [al, ah], y uniform in [bl, bh]. */

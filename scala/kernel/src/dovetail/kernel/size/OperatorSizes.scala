@@ -48,6 +48,7 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     val right: Array[Long]      = words.packed(BitSet(operator.right: _*))
     private val common          = operator.equalities.map { case (m, t) => commonKeys(m, t) }
     val keys: Double            = math.min(1.0, shareOfPairs(operator, common))
+    val isCounted: Boolean      = isJointCounted(operator, common)
     val forward: Array[Partner] = operator.equalities.zip(common).map { case ((m, t), c) => partner(m, t, c) }.toArray
     val back: Array[Partner]    = operator.equalities.zip(common).map { case ((m, t), c) =>
       partner(t, m, c.swapped)
@@ -188,15 +189,24 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
   private def jointDomain(ms: Vector[Member], single: Vector[Double]): Double = {
     val joint = if (single.size == 1) single.head else Assumptions.jointNdv(single)
     val one   = ms.map(_.relation).distinct.size == 1
-    val known =
-      if (one && ms.forall(_.columns.size == 1)) profile(ms.head).groups.get(ms.flatMap(_.columns).toSet) else None
     math.max(
       1.0,
-      known.fold(
+      countedJoint(ms).fold(
         if (one && single.size > 1) math.min(joint, math.max(profile(ms.head).baseRows, 1.0)) else joint
       )(math.min(_, single.product))
     )
   }
+
+  /** Whether the combinations of several keys were counted on the side that has more of them. */
+  private def isJointCounted(o: Operator, common: Vector[CommonKeys]): Boolean = o.equalities.size > 1 && {
+    val (left, right) = (o.equalities.map(_._1), o.equalities.map(_._2))
+    val more          = jointDomain(left, common.map(_.mine)) >= jointDomain(right, common.map(_.theirs))
+    countedJoint(if (more) left else right).isDefined
+  }
+
+  private def countedJoint(ms: Vector[Member]): Option[Double] =
+    if (ms.map(_.relation).distinct.size > 1 || ms.exists(_.columns.size != 1)) None
+    else profile(ms.head).groups.get(ms.flatMap(_.columns).toSet)
 
   private def profile(m: Member) = graph.relations(m.relation).profile
 
@@ -227,7 +237,8 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
 
   /**
    * Share of the rows of one side with a partner on the other side. The most selective key decides, because keys of one
-   * relation are correlated. The rest of the condition must keep at least one of a row's partners.
+   * relation are correlated, unless it is known how many combinations of keys there are. The rest of the condition must
+   * keep at least one of a row's partners.
    */
   private def partnered(
       o: Operator,
@@ -241,6 +252,8 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     var matched = 1.0
     var i       = 0
     while (!sure && i < keys.length) { matched = math.min(matched, keys(i).share(other.rows)); i += 1 }
+    // the share of rows with a partner is at most the mean number of partners
+    if (joins(o.index).isCounted) matched = math.min(matched, other.rows * shareOfKeys(o))
     counted.foreach(share => matched = share.mixed(matched))
     // partners of a row that has a partner, before the rest of the condition
     val partners =

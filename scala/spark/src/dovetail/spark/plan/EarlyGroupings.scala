@@ -23,9 +23,15 @@ import org.apache.spark.sql.dovetail.stats.PlanStatistics
  * bound whatever the correlation of the keys. The broadcasts that the search has chosen stay: a broadcast input is not
  * grouped, and a grouped input does not become a broadcast by Spark's own size estimate.
  *
- * @param isOff whether a join group is left to Spark
+ * @param isOff  whether a join group is left to Spark
+ * @param merges whether Spark may compute parts of the query together
  */
-final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: JoinGroup => Boolean) {
+final class EarlyGroupings(
+    planner: Planner,
+    statistics: PlanStatistics,
+    isOff: JoinGroup => Boolean,
+    merges: => Boolean
+) {
   import EarlyGroupings._
 
   def apply(plan: LogicalPlan): LogicalPlan =
@@ -60,7 +66,7 @@ final class EarlyGroupings(planner: Planner, statistics: PlanStatistics, isOff: 
    */
   private def mayMerge(of: Aggregate, whole: LogicalPlan): Boolean =
     !planner.groupsAlways && of.groupingExpressions.isEmpty &&
-      (whole.isInstanceOf[Subquery] || ((of ne whole) && SubplanMerging.mayMerge(whole)))
+      (whole.isInstanceOf[Subquery] || ((of ne whole) && merges))
 
   private def taken(of: Aggregate, chosen: (EarlyPlace, Double)): LogicalPlan = {
     val (place, groups) = chosen

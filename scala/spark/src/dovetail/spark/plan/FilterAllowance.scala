@@ -25,7 +25,10 @@ final class FilterAllowance(plan: LogicalPlan, memory: Long) {
 
   private lazy val mayBeInSubquery =
     plan.isInstanceOf[Subquery] || !plan.conf.autoBucketedScanEnabled || copiesInputs || RecursiveStep.isPlanned ||
-      SubplanMerging.mayMerge(plan)
+      merges
+
+  /** Whether Spark may compute parts of the query together, as it came. */
+  lazy val merges: Boolean = SubplanMerging.mayMerge(plan)
 
   /** Whether Spark may make a subquery of an input, to prune partitions by its keys. */
   private def copiesInputs =

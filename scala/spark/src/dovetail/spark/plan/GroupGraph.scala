@@ -38,6 +38,7 @@ final class GroupGraph(
   private val selectivity                                  = new PredicateSelectivity(
     profiles,
     predicates.classifier.relationsOf,
+    members,
     (leaf, conditions, formula) => statistics.samples(leaves(leaf)).flatMap(_.alternatives(conditions, formula))
   )
   private val names               = GroupNames(group, leaves)

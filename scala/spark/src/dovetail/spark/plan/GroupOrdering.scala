@@ -66,7 +66,7 @@ final class GroupOrdering(
 
   /** Adds early groupings below joins to a plan whose groups are ordered. */
   def grouped(plan: LogicalPlan): LogicalPlan =
-    new EarlyGroupings(planner, statistics, steering.off(_).isDefined)(plan)
+    new EarlyGroupings(planner, statistics, steering.off(_).isDefined, filters.merges)(plan)
 
   /** The leaves, of which groupings may be reduced by semi joins, and notes about that for explain. */
   private def reducedLeaves(group: JoinGroup, predicates: JoinPredicates, off: Option[String]) = {

@@ -10,10 +10,17 @@ import org.apache.spark.util.Utils
  */
 private[dovetail] object SubplanMerging {
 
-  /** Whether Spark may compute groupings of this query together. */
-  def mayMerge(query: LogicalPlan): Boolean = exists && query.collectWithSubqueries {
-    case a: Aggregate if a.groupingExpressions.isEmpty && (a ne query) => a
-  }.size > 1
+  /**
+   * Whether Spark may compute a part of this query together with another one. A grouping at the top of a scalar subquery
+   * is merged with others of its kind, which leaves the rest of the query as it is.
+   */
+  def mayMerge(query: LogicalPlan): Boolean = exists && {
+    def mayBePart(p: LogicalPlan) = p match {
+      case a: Aggregate => a.groupingExpressions.isEmpty && (a ne query)
+      case _            => false
+    }
+    query.exists(mayBePart) && query.collectWithSubqueries { case p if mayBePart(p) => p }.size > 1
+  }
 
   /** Whether this line of Spark has the rule. */
   lazy val exists: Boolean = Names.exists(Utils.classIsLoadable)

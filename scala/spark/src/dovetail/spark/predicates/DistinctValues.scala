@@ -23,6 +23,10 @@ object DistinctValues {
     if (e.deterministic && e.references.nonEmpty && !e.exists(_.isInstanceOf[AggregateExpression])) valuesOf(e, columns)
     else None
 
+  /** The number of distinct values before predicates, as joins need it ([[ColumnProfile.domain]]). */
+  def domain(e: Expression, columns: Columns): Option[Double] =
+    apply(e, id => { val c = columns(id); c.copy(ndv = c.domain) })
+
   /**
    * Whether the number of distinct values is about right. Otherwise it is only an upper limit: a function of a unique
    * text may have few values. It is right if the function itself decides how many there are, or if it keeps the values

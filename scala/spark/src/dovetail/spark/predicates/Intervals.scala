@@ -22,14 +22,20 @@ final private class Intervals(relationsOf: Expression => Vector[Int], column: Ex
     case _ => false
   }
 
-  /** Whether the first expression of a relation is never larger than the second one, as far as their ranges tell. */
+  /**
+   * Whether the first expression of a relation is never larger than the second one, as far as their ranges tell. Two
+   * columns of the same range, such as ratings, are no interval.
+   */
   private def ordered(small: Expression, large: Expression): Boolean = small.semanticEquals(large) || (for {
     s <- column(small); l <- column(large); smallMin <- s.min; largeMin <- l.min; smallMax <- s.max; largeMax <- l.max
-  } yield smallMin <= largeMin && smallMax <= largeMax).getOrElse(false)
+  } yield {
+    val apart = smallMin < largeMin || smallMax < largeMax || small.references == large.references
+    smallMin <= largeMin && smallMax <= largeMax && apart
+  }).getOrElse(false)
 }
 
 /** A comparison, with its larger side and its smaller side. */
-private[predicates] object Inequality {
+private[dovetail] object Inequality {
   def unapply(e: Expression): Option[(Expression, Expression)] = e match {
     case GreaterThan(l, r)        => Some((l, r))
     case GreaterThanOrEqual(l, r) => Some((l, r))

@@ -164,12 +164,13 @@ object JoinPredicates {
   def member(m: ClassMember, profiles: Vector[RelationProfile], text: Expression => String): Member = {
     val conditions = new Conditions
     val column     = conditions.column(m.expression)
-    val columnOf   = profiles(m.relation).column(_)
-    def computed   = DistinctValues(m.expression, columnOf)
+    val relation   = profiles(m.relation)
+    val columnOf   = relation.column(_)
     val profile    = column.map(columnOf).getOrElse(
+      // a key of several columns has no more values than there are rows
       ColumnProfile(
-        ndv = computed,
-        domain = computed,
+        ndv = DistinctValues(m.expression, columnOf).map(math.min(_, math.max(relation.rows.value, 1.0))),
+        domain = DistinctValues.domain(m.expression, columnOf).map(math.min(_, math.max(relation.baseRows, 1.0))),
         uncounted = !DistinctValues.isCounted(m.expression, columnOf)
       )
     )

@@ -16,11 +16,13 @@ import org.apache.spark.sql.catalyst.expressions._
  * twice. So the estimate is the share under the condition that all pushed ORs hold. If a relation has a sample, its
  * rows show which alternatives they satisfy, and which alternatives occur together ([[Alternatives]]).
  *
+ * @param keys  expressions that equalities make equal
  * @param tried counts the alternatives on the rows of a relation's sample
  */
 final class PredicateSelectivity(
     profiles: Vector[RelationProfile],
     relationsOf: Expression => Vector[Int],
+    keys: Vector[Vector[JoinPredicates.ClassMember]],
     tried: PredicateSelectivity.Tried = PredicateSelectivity.untried
 ) {
   import PredicateSelectivity._
@@ -40,9 +42,13 @@ final class PredicateSelectivity(
       else conjuncts.indices.drop(i + 1).find(j => !used(j) && intervals.together(conjuncts(i), conjuncts(j)))
       pair.fold((shares, used)) { j =>
         // the two complements exclude each other
-        val both = shares(i) + shares(j) - 1.0
-        val kept = math.min(math.max(both, leastOfInterval(conjuncts(i), conjuncts(j))), shares(i) * shares(j))
-        (shares.updated(i, kept).updated(j, 1.0), used + i + j)
+        val both  = shares(i) + shares(j) - 1.0
+        val least = leastOfInterval(conjuncts(i), conjuncts(j))
+        val kept  = rivals(conjuncts(i), conjuncts(j)).fold(math.max(both, least)) { n =>
+          // nobody knows whether the intervals of a key overlap: by their ranges they may, and versions do not
+          math.sqrt(math.max(both, 1.0 / n) / n)
+        }
+        (shares.updated(i, math.min(kept, shares(i) * shares(j))).updated(j, 1.0), used + i + j)
       }
     }._1
   }
@@ -133,17 +139,38 @@ final class PredicateSelectivity(
    * value lies in one of them. That is far less than [[LeastCompared]] of many intervals, so the ranges must be those
    * of the rows that the query reads.
    */
-  private def leastOfInterval(one: Expression, other: Expression): Double = (one, other) match {
+  private def leastOfInterval(one: Expression, other: Expression): Double = {
+    val ends    = withBothEnds(one, other)
+    val current = relationsOf(And(one, other)).forall(r => Current.contains(profiles(r).rows.source)) &&
+      (one.children ++ other.children).flatMap(column(_)).forall(_.unseen <= 0.0)
+    if (ends.isEmpty || !current) LeastCompared
+    else math.min(LeastCompared, 1.0 / math.max(ends.map(e => profiles(e.relation).baseRows).min, 1.0))
+  }
+
+  /** The ends of intervals that are both columns of one relation, or computed from them. */
+  private def withBothEnds(one: Expression, other: Expression): Vector[Ends] = (one, other) match {
     case (Inequality(large, small), Inequality(large2, small2)) =>
-      // relations with both ends of an interval
-      val ends = Vector(small -> large2, small2 -> large).collect {
-        case (begin, end) if !begin.semanticEquals(end) => relationsOf(begin)
-      }.flatten
-      val current = relationsOf(And(one, other)).forall(r => Current.contains(profiles(r).rows.source)) &&
-        Seq(large, small, large2, small2).flatMap(column(_)).forall(_.unseen <= 0.0)
-      if (ends.isEmpty || !current) LeastCompared
-      else math.min(LeastCompared, 1.0 / math.max(ends.map(profiles(_).baseRows).min, 1.0))
-    case _ => LeastCompared
+      Vector(small -> large2, small2 -> large).flatMap { case (begin, end) =>
+        if (begin.semanticEquals(end)) Vector.empty else relationsOf(begin).map(Ends(_, begin, end))
+      }
+    case _ => Vector.empty
+  }
+
+  /**
+   * Intervals with the same key, if the two relations are joined by a key, too: the versions of a row, of which each
+   * point in time has one (a slowly changing dimension). At least 1. Ends that are computed from one column are a fixed
+   * time apart, and their ranges tell how far.
+   */
+  private def rivals(one: Expression, other: Expression): Option[Double] = {
+    val both  = relationsOf(And(one, other))
+    val found = withBothEnds(one, other).filter(_.ofTwoColumns).flatMap { ends =>
+      val r      = ends.relation
+      val joined = keys.filter(k => both.forall(other => k.exists(_.relation == other)))
+      val values = joined.flatMap(_.find(_.relation == r)).map(m => distinct(m.expression).getOrElse(1.0))
+      val rows   = math.max(profiles(r).baseRows, 1.0)
+      if (values.isEmpty) None else Some(rows / math.max(1.0, math.min(Assumptions.jointNdv(values), rows)))
+    }
+    found.reduceOption(_ min _)
   }
 
   private def equality(l: Expression, r: Expression): Double = {
@@ -177,11 +204,9 @@ final class PredicateSelectivity(
 
   private def distinct(e: Expression): Option[Double] = relationsOf(e) match {
     case Vector(r) =>
-      val column = new Conditions().column(e).flatMap(profiles(r).column(_).domain)
-      column.orElse(DistinctValues(
-        e,
-        profiles(r).column
-      )).orElse(Some(profiles(r).baseRows * Assumptions.GroupingFraction))
+      val column   = new Conditions().column(e).flatMap(profiles(r).column(_).domain)
+      def computed = DistinctValues.domain(e, profiles(r).column).map(math.min(_, math.max(profiles(r).baseRows, 1.0)))
+      column.orElse(computed).orElse(Some(profiles(r).baseRows * Assumptions.GroupingFraction))
     case _ => None
   }
 }
@@ -198,6 +223,11 @@ object PredicateSelectivity {
   type Tried = (Int, Vector[Option[Expression]], Alternatives) => Option[Alternatives]
 
   val untried: Tried = (_, _, _) => None
+
+  /** The ends of an interval, which are expressions over one relation. */
+  final private case class Ends(relation: Int, begin: Expression, end: Expression) {
+    def ofTwoColumns: Boolean = begin.references.intersect(end.references).isEmpty
+  }
 
   /**
    * Least share of the row combinations that a comparison of two relations keeps: ranges may be out of date, so that a

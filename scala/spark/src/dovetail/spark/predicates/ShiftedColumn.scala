@@ -21,7 +21,7 @@ private[predicates] object ShiftedColumn {
       c    <- column(a)
       low  <- c.min.flatMap(valueAt(e, a, _))
       high <- c.max.flatMap(valueAt(e, a, _)) if low <= high
-    } yield c.recoded.copy(min = Some(low), max = Some(high), histogram = None)
+    } yield c.recoded.copy(min = Some(low), max = Some(high), histogram = None, spread = None)
 
   private def shifted(e: Expression): Option[Attribute] = e match {
     case a: Attribute                                         => Some(a)

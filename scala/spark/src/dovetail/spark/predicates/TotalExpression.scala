@@ -57,6 +57,7 @@ object TotalExpression {
     case _: Substring | _: StringInstr                          => true
     case _: StringTrim | _: StringTrimLeft | _: StringTrimRight => true
     case _: ConcatWs                                            => true
+    case _: Sha1 | _: Sha2 | _: Crc32                           => true
     // arrays have a maximum size, so their concatenation may fail
     case c: Concat => !c.dataType.isInstanceOf[ArrayType]
     case other     => TotalCollation(other)

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.stats
 
-import dovetail.kernel.profile.{Estimate, RelationProfile}
+import dovetail.kernel.profile.{Assumptions, Estimate, RelationProfile}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Max, Min}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project, Window, WindowGroupLimit}
@@ -9,10 +9,11 @@ import org.apache.spark.sql.dovetail.predicates.Conjuncts
 /**
  * A filter that keeps the first rows of each group, such as the latest row of each user: a row number or a rank over
  * the group is a number, or at most a number; or a column equals its maximum or minimum over the group. It keeps as
- * many rows as there are groups, times the number.
+ * many rows as there are groups, times the number, or times the rows that have the extreme value.
  *
  * @param window   window that numbers the rows, or knows the maximum
  * @param perGroup rows kept of each group; more of them if there are ties
+ * @param extreme  column whose largest or smallest value all kept rows have, unless rows are kept by their number
  * @param certain  whether no group keeps more rows: row numbers have no ties
  * @param keys     per grouping column, the columns of the filter's input that hold it
  * @param others   the other conjuncts, except those that hold for the first rows in any case
@@ -20,6 +21,7 @@ import org.apache.spark.sql.dovetail.predicates.Conjuncts
 final private[stats] class FirstRows private (
     val window: Window,
     perGroup: Double,
+    extreme: Option[Attribute],
     certain: Boolean,
     keys: Seq[Seq[Attribute]],
     val others: Option[Expression]
@@ -35,20 +37,28 @@ final private[stats] class FirstRows private (
     val groups =
       if (window.partitionSpec.isEmpty) Estimate.exactly(1.0, input.rows.source)
       else GroupedRows(grouped, window.partitionSpec, Set.empty, grouped).rows
-    val value = math.min(input.rows.value, perGroup * groups.value)
+    val kept  = extreme.fold(perGroup)(rowsOfValue(_, input, groups.value))
+    val value = math.min(input.rows.value, kept * groups.value)
     val most  = if (certain) math.min(input.rows.upper, perGroup * groups.upper) else input.rows.upper
     val rows  = Estimate.upTo(value, most, input.rows.source)
     val ids   = keys.flatten.map(_.exprId.id).toSet
     // each group keeps its values of the grouping columns, but not their frequencies
-    val kept   = FilterStatistics.left(input, input, AttributeSet(keys.flatten), rows)
+    val left   = FilterStatistics.left(input, input, AttributeSet(keys.flatten), rows)
     val unique = if (certain && perGroup == 1.0) FirstRows.combined(keys) else Set.empty[Set[Long]]
-    kept.copy(
-      columns = kept.columns.map { case (id, c) =>
+    left.copy(
+      columns = left.columns.map { case (id, c) =>
         id -> (if (ids(id)) c.recoded.copy(origin = None) else c).copy(rangeRows = None)
       },
       baseRows = math.min(input.baseRows, math.max(value, 1.0)),
       uniqueKeys = input.uniqueKeys ++ unique
     )
+  }
+
+  /** Rows of a group with the same value of a column: the newest day of a table has many rows. */
+  private def rowsOfValue(a: Attribute, input: RelationProfile, groups: Double): Double = {
+    val size   = input.rows.value / math.max(groups, 1.0)
+    val values = input.column(a.exprId.id).ndv.map(Assumptions.distinctAfter(_, input.rows.value, size))
+    math.max(1.0, values.fold(size * Assumptions.Equality)(v => size / math.max(v, 1.0)))
   }
 }
 
@@ -57,10 +67,14 @@ private[stats] object FirstRows {
   /** The first of the filter's conjuncts that keeps first rows, if there is one. */
   def apply(f: Filter): Option[FirstRows] = {
     val conjuncts = Conjuncts(f.condition)
-    conjuncts.flatMap(c => numbered(c, f.child).orElse(extreme(c, f.child))).headOption.map(first =>
+    // a row number is certain, and one per group is a key
+    conjuncts.flatMap(numbered(_, f.child)).headOption.orElse(
+      conjuncts.flatMap(extreme(_, f.child)).headOption
+    ).map(first =>
       new FirstRows(
         first.window,
         first.perGroup,
+        first.extreme,
         first.certain,
         keysOf(first.window, f.child),
         conjuncts.filterNot(first.holds).reduceOption(And(_, _))
@@ -69,13 +83,20 @@ private[stats] object FirstRows {
   }
 
   /** @param holds whether a conjunct holds for the first rows in any case, or is the one that keeps them */
-  final private case class Kept(window: Window, perGroup: Double, certain: Boolean, holds: Expression => Boolean)
+  final private case class Kept(
+      window: Window,
+      perGroup: Double,
+      extreme: Option[Attribute],
+      certain: Boolean,
+      holds: Expression => Boolean
+  )
 
   /** Rows whose number or rank is a constant, or at most a constant. */
   private def numbered(conjunct: Expression, plan: LogicalPlan): Option[Kept] =
     for (limit <- limitOf(conjunct); (window, ties) <- source(limit.number, plan)) yield Kept(
       window,
       if (limit.single) 1.0 else limit.most,
+      extreme = None,
       certain = !ties,
       c => c.references.nonEmpty && c.references.forall(_.exprId == limit.number.exprId)
     )
@@ -83,14 +104,10 @@ private[stats] object FirstRows {
   /** Rows with the maximum or minimum of their group. */
   private def extreme(conjunct: Expression, plan: LogicalPlan): Option[Kept] = conjunct match {
     case EqualTo(a: Attribute, b: Attribute) =>
-      extreme(a, b, plan).orElse(extreme(b, a, plan)).map(window =>
-        Kept(
-          window,
-          1.0,
-          certain = false,
-          c => (c eq conjunct) || isCheck(c, a, b)
-        )
+      def found(of: Attribute, end: Attribute) = extreme(of, end, plan).map(window =>
+        Kept(window, 1.0, Some(of), certain = false, c => (c eq conjunct) || isCheck(c, a, b))
       )
+      found(a, b).orElse(found(b, a))
     case _ => None
   }
 

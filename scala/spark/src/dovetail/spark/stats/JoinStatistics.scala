@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.stats
 
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Relation}
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, Filters, RelationProfile}
-import dovetail.kernel.size.{CardinalityModel, JoinSize}
+import dovetail.kernel.size.{CardinalityModel, JoinSize, PartnerShare}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, EqualNullSafe, EqualTo, Expression, IsNull, Or}
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical.Join
@@ -167,7 +167,7 @@ final private class JoinedPair(
 
   val classes: Vector[EquivalenceClass] = predicates.equivalenceClasses(profiles, untold)
 
-  private val model = {
+  private val graph = {
     // a condition on only one side restricts the partners in an outer join; the samples do not apply it
     val sampled =
       if (predicates.local.isEmpty) samples.relations(Vector(join.left, join.right), predicates) else Vector(None, None)
@@ -177,11 +177,14 @@ final private class JoinedPair(
     val selectivity = new PredicateSelectivity(
       profiles,
       predicates.classifier.relationsOf,
+      predicates.members,
       (i, conditions, formula) =>
         samples(if (i == 0) join.left else join.right).flatMap(_.alternatives(conditions, formula))
     )
-    new CardinalityModel(JoinGraph(relations, classes, predicates.joinPredicates(untold, selectivity)))
+    JoinGraph(relations, classes, predicates.joinPredicates(untold, selectivity))
   }
+
+  private val model = new CardinalityModel(graph)
 
   /** Share of the pairs that pass the conditions on one side. */
   private val local = predicates.local.map { case (i, e) =>
@@ -210,15 +213,14 @@ final private class JoinedPair(
   private lazy val leftCounted = model.samples.partnered(0, 1)
 
   /** Share of the left side's rows with a partner, counted on samples if possible. */
-  lazy val leftPartnered: Double = leftCounted.fold(semiShare(0, 1))(_.mixed(semiShare(0, 1))) * local
+  lazy val leftPartnered: Double = partnered(0, 1, leftCounted)
 
   /** Share of the left side's rows without a partner. */
   lazy val leftAlone: Double =
     JoinSize.antiShare(leftPartnered, leftCounted.fold(Assumptions.AntiJoinFloor)(_.leastAlone))
 
   /** Share of the right side's rows with a partner. */
-  lazy val rightPartnered: Double =
-    model.samples.partnered(1, 0).fold(semiShare(1, 0))(_.mixed(semiShare(1, 0))) * local
+  lazy val rightPartnered: Double = partnered(1, 0, model.samples.partnered(1, 0))
 
   /** @param more largest number of rows in addition to those of the inner join */
   def rows(value: Double, more: Double): Estimate = Estimate.upTo(value, inner.upper + more, inner.source)
@@ -232,9 +234,23 @@ final private class JoinedPair(
   def rightPadded(total: Double): RelationProfile = padded(right, left.rows.value * (1.0 - leftPartnered), total)
 
   /**
-   * Share of one side's rows that have a partner. The most selective key decides, because the keys of one relation are
-   * taken to be correlated.
+   * Share of one side's rows that have a partner. If the combinations of several keys were counted, it is at most the
+   * mean number of partners.
    */
+  private def partnered(side: Int, other: Int, counted: Option[PartnerShare]): Double = {
+    val share = counted.fold(semiShare(side, other))(_.mixed(semiShare(side, other))) * local
+    if (counted.isEmpty && isJointCounted) math.min(share, inner.value / math.max(profiles(side).rows.value, 1.0))
+    else share
+  }
+
+  /** Whether the combinations of several keys were counted on the side that has more of them. */
+  private def isJointCounted: Boolean = classes.size > 1 && {
+    val counted = Vector(0, 1).map(graph.groupNdv(_, classes.indices))
+    val joint   = counted.zip(profiles).map { case (n, p) => n.getOrElse(math.max(p.baseRows, 1.0)) }
+    counted(if (joint.head >= joint.last) 0 else 1).isDefined
+  }
+
+  /** By the keys. The most selective one decides, because the keys of one relation are taken to be correlated. */
   private def semiShare(side: Int, other: Int): Double =
     classes
       .map(c =>

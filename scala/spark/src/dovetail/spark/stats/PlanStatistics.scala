@@ -175,10 +175,11 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
         if (PlanStatistics.isColumn(e)) column else column.copy(width = width)
       case None =>
         ConstantColumn(e, width).getOrElse {
-          val ndv = GroupedRows.knownDistinct(e, child)
+          val ndv    = GroupedRows.knownDistinct(e, child)
+          val domain = DistinctValues.domain(e, child.column).map(math.min(_, math.max(child.baseRows, 1.0)))
           ColumnProfile(
             ndv = ndv,
-            domain = ndv,
+            domain = domain.orElse(ndv),
             width = width,
             uncounted = !DistinctValues.isCounted(e, child.column)
           )
@@ -199,7 +200,9 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       ).toMap
       val keys    = a.groupingExpressions.map(_.canonicalized)
       val unique  = if (keys.forall(outputs.contains)) keys.map(outputs).toSet else Set.empty[Long]
-      val grouped = GroupedRows(child, a.groupingExpressions, unique, project(a.aggregateExpressions, child))
+      val output  = project(a.aggregateExpressions, child)
+      val all     = output.copy(columns = output.columns ++ PickedValues(child, a.aggregateExpressions))
+      val grouped = GroupedRows(child, a.groupingExpressions, unique, all)
       GroupValues(child, a.groupingExpressions, a.aggregateExpressions, grouped)
     }
   }
@@ -259,9 +262,13 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   private def generate(g: Generate): RelationProfile = {
     val child = multiplied(widened(apply(g.child), g.output))
+    val each  = GeneratedRows(g).fold(Estimate.guess(Assumptions.GeneratorRows, Source.Assumed))(
+      Estimate.exactly(_, child.rows.source)
+    )
     child.copy(
-      rows = child.rows * Estimate.guess(Assumptions.GeneratorRows, Source.Assumed),
-      baseRows = child.baseRows * Assumptions.GeneratorRows,
+      rows = child.rows * each,
+      columns = child.columns ++ GeneratedRows.columns(g),
+      baseRows = child.baseRows * math.max(each.value, 1.0),
       uniqueKeys = Set.empty
     )
   }

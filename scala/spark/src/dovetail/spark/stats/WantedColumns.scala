@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, TrialSafe}
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Inequality, TrialSafe}
 
 /**
  * Columns of a plan's leaves whose values are worth reading from the data.
@@ -31,6 +31,7 @@ object WantedColumns {
           for ((a, left) <- sources.of(l); (b, right) <- sources.of(r)) yield ((a, b), left ++ right)
         }.flatten
         keys ++= compared.flatMap(_._2)
+        for (Inequality(l, r) <- Conjuncts(condition); (_, read) <- sources.of(l) ++ sources.of(r)) keys ++= read
         compared.groupBy { case ((a, b), _) => (System.identityHashCode(a), System.identityHashCode(b)) }.values
           .filter(_.size > 1).foreach(tried ++= _.flatMap(_._2))
       case _ =>

@@ -16,9 +16,11 @@ private[table] object DistinctInPlaces {
    * to the number of rows. If each place has only few values, these may go on beside it: the true number is between the
    * values seen and the extrapolated number, and their geometric mean is used.
    *
-   * Places that draw from very many values share few of them, too. If enough values occur in two places, they bound the
-   * number of values (the estimator of Chao, "Estimating the population size for capture-recapture data with unequal
-   * catchability", Biometrics 43, 1987).
+   * Places that draw from very many values share few of them, too. If enough values occur in two places, they tell how
+   * many values there are (the estimator of Chao, "Estimating the population size for capture-recapture data with
+   * unequal catchability", Biometrics 43, 1987). It is a lower bound if some values are more frequent than others, as
+   * those of a list beside texts that never repeat. More values then occur in three places than chance explains, and the
+   * geometric mean of this number and the extrapolated one is used. Two parts of one place tell nothing of the rest.
    *
    * @param places values of the kept rows of each place
    * @param times  rows of the table per kept row
@@ -35,14 +37,29 @@ private[table] object DistinctInPlaces {
     else {
       val all   = filled.map(p => DistinctInSample.ofSorted(p, p.length * read)).sum * times / read
       val local = if (sum / sets.size >= LocalValues) all else math.sqrt(seen * all)
-      math.max(drawn, math.min(local, recaptured(placesOf, sets.size).getOrElse(local)))
+      math.max(
+        drawn,
+        recaptured(placesOf, sets.size).fold(local)(found =>
+          if (found.even) math.min(local, found.values) else math.sqrt(local * math.min(local, found.values))
+        )
+      )
     }
   }
 
+  /** @param even whether values occur in as many places as if all were equally frequent */
+  final private case class Recaptured(values: Double, even: Boolean)
+
   /** @param placesOf values, with the number of places in which each occurs */
-  private def recaptured(placesOf: Runs, places: Int): Option[Double] = {
+  private def recaptured(placesOf: Runs, places: Int): Option[Recaptured] = {
     val (once, twice) = (placesOf.of(1).toDouble, placesOf.of(2).toDouble)
-    if (twice < LeastShared) None else Some(placesOf.number + (places - 1.0) / places * once * once / (2.0 * twice))
+    if (twice < LeastShared || places < LeastPlaces) None
+    else {
+      val values = placesOf.number + (places - 1.0) / places * once * once / (2.0 * twice)
+      // by the binomial distribution of the number of places
+      val inThree = twice * twice / math.max(once, 1.0) * 2.0 * (places - 2.0) / (3.0 * (places - 1.0))
+      val more    = placesOf.number - once - twice
+      Some(Recaptured(values, more <= inThree + Deviations * math.sqrt(inThree) + Defaults))
+    }
   }
 
   private def sorted(values: Array[Long]): Array[Long] = { val copy = values.clone(); Arrays.sort(copy); copy }
@@ -58,4 +75,13 @@ private[table] object DistinctInPlaces {
 
   /** Fewest values in two places that count as chance. Neighboring places may share one value, and defaults are few. */
   private val LeastShared = 8.0
+
+  /** Fewest places in which values can be seen more often than chance explains. */
+  private val LeastPlaces = 3
+
+  /** Standard deviations by which more values may be in three places or more. */
+  private val Deviations = 3.0
+
+  /** Values that may be in nearly all places although the others are equally frequent: a default. */
+  private val Defaults = 1.0
 }
