@@ -114,4 +114,7 @@ object LinearizedDp {
 
   /** Maximum number of pairs of an order of `n` relations. */
   def pairs(n: Int): Long = (n.toLong * n * n - n) / 6
+
+  /** Maximum number of pairs of a search over `n` relations, in all orders. */
+  def most(n: Int): Long = pairs(n) * (Starts + 2L)
 }

@@ -16,7 +16,8 @@ import dovetail.kernel.graph.{Hypergraph, JoinGraph}
  *
  * If so many tables would take too long, only the reducers that drop the most rows get a table. The others are compared
  * on the current order, and the order is searched again after one of them is chosen: an order that was the best without
- * reducers may have no use for the one that another order needs.
+ * reducers may have no use for the one that another order needs. Where the order was not searched exactly, linearized
+ * dynamic programming searches it again.
  *
  * @param exact pairs of the exact search, if there was one
  */
@@ -77,7 +78,7 @@ final class ReducedSearch(
 
   /** The reducers that pay off, the best first. */
   private def all(now: ReducedPlan, left: Vector[Reducer]): Vector[(Reducer, ReducedPlan)] = {
-    val searches = exact.fold(0L)(pairs => MostPairs / math.max(pairs, 1L))
+    val searches = MostPairs / math.max(exact.getOrElse(LinearizedDp.most(graph.size)), 1L)
     val found    = left.zipWithIndex.takeWhile(_ => budget.timeLeft).flatMap { case (r, i) =>
       val again = i < searches
       priced(now, r, again).filter(p => pays(now, p._2, r)).map(_ -> again)
@@ -98,14 +99,17 @@ final class ReducedSearch(
     plan.map(p => r -> (if (again) searched(ReducedPlan(p.plan, more)) else ReducedPlan(p.plan, more)))
   }
 
-  /** The cheapest order with the same reducers, if an exact search finds one in time. */
+  /** The cheapest order with the same reducers, if a search finds one in time. */
   private def searched(p: ReducedPlan): ReducedPlan =
-    if (exact.isEmpty) p
-    else {
-      val table = new PlanTable(graph.size, p.sizer, costs, budget)
-      val full  = if (new Dphyp(edges, table).run()) Option(table.full) else None
-      full.map(ReducedPlan(_, p.sizer)).filter(_.cost < p.cost).getOrElse(p)
-    }
+    (if (exact.isDefined) exactly(p) else linearly(p)).map(ReducedPlan(_, p.sizer)).filter(_.cost < p.cost).getOrElse(p)
+
+  private def exactly(p: ReducedPlan): Option[SubPlan] = {
+    val table = new PlanTable(graph.size, p.sizer, costs, budget)
+    if (new Dphyp(edges, table).run()) Option(table.full) else None
+  }
+
+  private def linearly(p: ReducedPlan): Option[SubPlan] =
+    Some(new LinearizedDp(new Fragments(graph, p.sizer, costs), new Meter(budget)).improve(p.plan))
 
   private lazy val edges = Hypergraph(graph)
 
