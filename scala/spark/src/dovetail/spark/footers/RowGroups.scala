@@ -21,9 +21,13 @@ final case class RowGroups(files: Vector[(FileStatus, FileFooter)], all: Boolean
       .filter(_.rows > 0L).map(file -> _)
   }
 
+  /** The files with any rows, each as one part: a reader parses the footer of a file whenever it opens it. */
+  lazy val wholeFiles: Vector[(FileStatus, RowGroup)] =
+    files.filter(_._2.rows > 0L).map { case (file, footer) => file -> RowGroup(0L, file.getLen, footer.rows) }
+
   private lazy val footerSizes: Map[Path, Long] = files.map { case (file, footer) => file.getPath -> footer.size }.toMap
 
-  /** Bytes of a file's footer, which a reader parses whenever it opens the file. */
+  /** Bytes of a file's footer. */
   def footerSize(file: FileStatus): Long = footerSizes.getOrElse(file.getPath, 0L)
 
   /** Largest number of rows whose columns a reader fetches as a whole. */

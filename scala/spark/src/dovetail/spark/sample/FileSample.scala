@@ -89,7 +89,8 @@ final class FileSample(
     var taken    = 0
     val starts   = mutable.ArrayBuffer.empty[Int]
     var before   = 0L
-    places.foreach { case (file, group) =>
+    // a table that is read completely is opened file by file
+    (if (whole) groups.wholeFiles else places).foreach { case (file, group) =>
       starts += taken
       before += open(file, group)(take(_, if (whole) before else 0L, counting) { row =>
         rows.add(row); taken += 1

@@ -246,9 +246,10 @@ final case class TableSample(
       Some(joint.computeIfAbsent(
         columns,
         _ => {
-          val all = columns.zip(keys.flatten).map { case (c, key) => this.keys(c, key) }.reduce { (some, more) =>
-            Array.tabulate(rows.length)(i => RelationSample.together(some(i), more(i)))
-          }
+          val single = columns.zip(keys.flatten).map { case (c, key) => this.keys(c, key) }
+          // of several columns, the keys are mixed from the first one on: sums of small numbers are soon the same
+          val all = if (single.size == 1) single.head
+          else Array.tabulate(rows.length)(i => single.foldLeft(0L)((k, of) => RelationSample.together(k, of(i))))
           def found(from: Int, to: Int) = all.slice(from, to).filter(_ != RelationSample.NullKey)
           if (parts.nonEmpty) {
             DistinctInPlaces(parts.map { case (from, to) => found(from, to) }, this.of.toDouble / rows.length, read)
