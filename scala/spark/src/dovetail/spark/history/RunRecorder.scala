@@ -121,7 +121,7 @@ object RunRecorder {
       shape <- id.shape
       relations = relationsOf(id, whole)
       before    = index.runs(whole.key).filter(sameData(_, relations))
-      if run.end == RunEnd.OutOfMemory || before.exists(_.orders.exists(_.finished))
+      if run.end == RunEnd.OutOfResources || before.exists(_.orders.exists(_.finished))
     } yield {
       def first = GroupRuns(whole.key, relations, Map.empty, Vector.empty, numbered(id, whole), 0, at)
       val order = MeasuredOrder(text(shape, whole.order.zipWithIndex.toMap), 0, Vector.empty)
