@@ -126,13 +126,69 @@ class HistoryLearningSuite extends HistoryTables {
     }
   }
 
-  test("an order that ran out of memory is not used again: the written one is, which plain Spark would have run") {
-    def fails(why: String, select: String = "SELECT"): Unit = {
-      val failing = star.replace("SELECT f.id", s"$select raise_error(concat('$why ', f.id))")
-      intercept[Exception](spark.sql(failing).collect())
-      ShowHistory.settle(spark)
+  /** Runs the star, which fails with this message in a task. */
+  private def fails(why: String, select: String = "SELECT"): Unit = {
+    val failing = star.replace("SELECT f.id", s"$select raise_error(concat('$why ', f.id))")
+    intercept[Exception](spark.sql(failing).collect())
+    ShowHistory.settle(spark)
+  }
+
+  private val written = "/*+ DOVETAIL_ORDER('(((f a) b) c)') */"
+
+  test("an order whose tasks lost their executors or filled a disk is not used again, like one without memory") {
+    for (why <- Seq("ExecutorLostFailure (executor 1 exited)", "No space left on device", "Exit status: 137"))
+      remembering() { _ =>
+        fails(why)
+        assert(group(star).status == "kept", why)
+      }
+  }
+
+  test("an order that ran out of memory is not used for more data either, nor for other constants") {
+    val other = star.replace("c.v = 2", "c.v = 1")
+    remembering() { _ =>
+      assert(group(other).status == "reordered")
+      fails("Java heap space")
+      assert(group(other).status == "kept", "another constant")
+      spark.sql("INSERT INTO h_fact VALUES (4001, 7, 1, 2)")
+      assert(group(star).status == "kept", "more data")
+      assert(group(other).status == "kept", "both")
+      for (sql <- Seq(star, other); _ <- 1 to 2) {
+        assert(runs(sql).size == count(sql))
+        assert(group(sql).status == "kept", "the written order is the only one that has run to its end")
+      }
+      spark.sql("INSERT OVERWRITE h_fact SELECT id, 7, id % 50, id % 20 FROM range(4000)")
+      assert(group(star).status == "kept", "other data")
+      assert(spark.sql(s"DOVETAIL FORGET HISTORY FOR $other").head().getString(0).startsWith("3 entries"))
+      spark.sql(s"DOVETAIL FORGET HISTORY FOR $star")
+      assert(group(star).status == "reordered" && group(other).status == "reordered")
     }
-    val written = "/*+ DOVETAIL_ORDER('(((f a) b) c)') */"
+  }
+
+  test("a run that fails for lack of memory after the data has changed leaves what was short before") {
+    remembering() { _ =>
+      fails("Java heap space")
+      spark.sql("INSERT INTO h_fact VALUES (4001, 7, 1, 2)")
+      fails("Java heap space", s"SELECT $written")
+      val short = History(spark).now.entries.collect { case g: GroupRuns => g.orders.count(_.isShort) }
+      assert(short == Vector(2, 2), "with constants and without")
+      assert(group(star).status == "reordered", "the written order is no better")
+    }
+  }
+
+  test("what two applications have noted of an order: short counts more than cancelled, finished more than short") {
+    def noted(runs: Int)       = Vector(MeasuredOrder("(0 1)", runs, Vector.empty))
+    def merged(a: Int, b: Int) = {
+      val both = Seq(MeasuredOrder.merged(noted(a), noted(b)), MeasuredOrder.merged(noted(b), noted(a)))
+      assert(both.distinct.size == 1)
+      both.head.map(_.runs)
+    }
+    assert(merged(MeasuredOrder.Short, MeasuredOrder.Unfinished) == Vector(MeasuredOrder.Short))
+    assert(merged(MeasuredOrder.Short, 2) == Vector(2) && merged(MeasuredOrder.Unfinished, 2) == Vector(2))
+    for (before <- Seq(MeasuredOrder.Short, MeasuredOrder.Unfinished))
+      assert(MeasuredOrder.added(noted(before), noted(MeasuredOrder.Short).head).map(_.runs) == noted(-1).map(_.runs))
+  }
+
+  test("an order that ran out of memory is not used again: the written one is, which plain Spark would have run") {
     remembering() { _ =>
       fails("no")
       assert(group(star).status == "reordered", "another failure says nothing about the order")

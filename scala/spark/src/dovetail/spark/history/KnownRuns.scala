@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.history
 
 import java.time.Instant
 
+import dovetail.kernel.enumerate.Shape
 import dovetail.kernel.graph.{JoinGraph, KnownSize}
 import dovetail.kernel.profile.{Estimate, Source}
 import org.apache.spark.sql.SparkSession
@@ -9,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity}
-import org.apache.spark.sql.dovetail.steer.GroupForm
+import org.apache.spark.sql.dovetail.steer.{GroupForm, OrderHint}
 
 /**
  * Looks up a group in the history while it is planned: rows of its relations and joins, estimation errors of similar
@@ -54,7 +55,7 @@ final class KnownRuns(session: SparkSession) {
     def rowsOf(i: Int)        = graph.relations(i).profile.baseRows
     val whole                 =
       for (w <- named.whole; runs <- index.runs(w.key) if runs.relations.size == leaves.size) yield (w.order, runs)
-    val (sets, orders) = whole.fold((parts(named, leaves, rowsOf), Vector.empty[MeasuredOrder])) { case (order, runs) =>
+    val (sets, unchanged) = whole.fold((parts(named, leaves, rowsOf), false)) { case (order, runs) =>
       val changes = order.indices.map(i => change(leaves(order(i)), runs.relations(i)))
       // no run was complete: other groups may tell more
       val sets = if (runs.sets.isEmpty) parts(named, leaves, rowsOf)
@@ -63,7 +64,7 @@ final class KnownRuns(session: SparkSession) {
           set.map(order) -> Told(size, runs)
         )
       }
-      (sets, if (changes.forall(_.contains(Same))) runs.orders else Vector.empty)
+      (sets, changes.forall(_.contains(Same)))
     }
     val refuted = sets.collect { case (set, known) if contradicts(graph, set, known.size) => set.head }.toSet
     // what the statistics know for certain is better than a count that was scaled by bytes
@@ -75,9 +76,10 @@ final class KnownRuns(session: SparkSession) {
     lazy val pattern = whole.fold(named.pattern) { case (order, runs) =>
       runs.pattern.map(p => p.copy(order = p.order.map(order(_))))
     }
+    val orders     = ordersOf(whole, pattern, unchanged)
     val isComplete = counted.size >= 2 * leaves.size - 1
     val errors     =
-      if (isComplete && orders.nonEmpty) None
+      if (isComplete && unchanged && orders.nonEmpty) None
       else for (p <- pattern; e <- errorsOf(named.template(p), leaves)) yield e -> p.order
     val corrected =
       if (isComplete) Map.empty[Set[Int], KnownSize]
@@ -88,7 +90,6 @@ final class KnownRuns(session: SparkSession) {
     val told = counted.values.map(_.by)
     KnownGroup(
       graph.knowing(corrected ++ counted.map { case (set, t) => set -> t.size }),
-      whole.fold(Vector.empty[Int])(_._1),
       orders,
       counted.size,
       corrected.size,
@@ -96,6 +97,34 @@ final class KnownRuns(session: SparkSession) {
       told.map(_.at).foldLeft(0L)(_ max _),
       errors.map(_._1.data)
     )
+  }
+
+  /**
+   * Orders of the group that have run or were tried. Orders that were short with other constants are among them, except
+   * for those that have finished with these. If the data has changed, the orders count only if one of them was short,
+   * and without their times.
+   *
+   * @param whole   the entry of the group with these constants, and the order in which it numbers the relations
+   * @param pattern the group without constants
+   */
+  private def ordersOf(
+      whole: Option[(Vector[Int], GroupRuns)],
+      pattern: => Option[GroupIdentity.Whole],
+      unchanged: Boolean
+  ): Vector[(Shape, MeasuredOrder)] = {
+    def numbered(runs: GroupRuns, order: Vector[Int]) =
+      for (o <- runs.orders; shape <- OrderHint.numbered(o.shape, order).toOption) yield shape -> o
+    val ran   = whole.toVector.flatMap { case (order, runs) => numbered(runs, order) }
+    val short = for {
+      p              <- pattern.toVector
+      runs           <- index.runs(p.key).toVector
+      (shape, order) <- numbered(runs, p.order)
+      if order.isShort && !ran.exists { case (s, o) => o.runs != MeasuredOrder.Unfinished && s.sameJoins(shape) }
+    } yield shape -> order
+    if (unchanged) ran ++ short
+    else if (ran.exists(_._2.isShort) || short.nonEmpty)
+      (ran ++ short).map { case (shape, order) => shape -> order.copy(times = Vector.empty) }
+    else Vector.empty
   }
 
   /**
@@ -201,8 +230,7 @@ object KnownRuns {
  * A group with the history's knowledge about it.
  *
  * @param graph     join graph with the known row counts and corrections
- * @param order     numbers of the group's relations, in the order in which the canonical form of `orders` numbers them
- * @param orders    plans that have run
+ * @param orders    plans that have run or were tried, in the order of their first runs
  * @param counted   number of sets with row counts of earlier runs
  * @param corrected number of sets whose estimates are corrected by the errors of earlier runs
  * @param runs      number of runs behind the row counts
@@ -211,8 +239,7 @@ object KnownRuns {
  */
 final case class KnownGroup(
     graph: JoinGraph,
-    order: Vector[Int],
-    orders: Vector[MeasuredOrder],
+    orders: Vector[(Shape, MeasuredOrder)],
     counted: Int,
     corrected: Int,
     runs: Int,
@@ -236,7 +263,7 @@ final case class KnownGroup(
 }
 
 object KnownGroup {
-  def unknown(graph: JoinGraph): KnownGroup = KnownGroup(graph, Vector.empty, Vector.empty, 0, 0, 0, 0L, None)
+  def unknown(graph: JoinGraph): KnownGroup = KnownGroup(graph, Vector.empty, 0, 0, 0, 0L, None)
 
   private val Units = Vector(86400L -> "days", 3600L -> "hours", 60L -> "min")
 }

@@ -6,7 +6,7 @@ import java.util.{Collections, WeakHashMap}
 
 import scala.ref.WeakReference
 
-import dovetail.kernel.enumerate.{JoinTree, Shape}
+import dovetail.kernel.enumerate.JoinTree
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.group.JoinGroup
@@ -85,7 +85,7 @@ object RunRecorder {
     /** The order that ran; None if not all rows were read and counted, or if the order changed at run time. */
     def order(of: GroupIdentity.Whole): Option[String] =
       if (report.changedAtRun || !rows.exists(_._1.size == of.order.size)) None
-      else id.shape.map(text(_, of.order.zipWithIndex.toMap))
+      else id.shape.map(MeasuredOrder.text(_, of.order))
 
     /** Rows that the plan was made with. */
     val used: Vector[Double] = report.relations.map(_.rows.fold(1.0)(r => math.max(r.value, 1.0)))
@@ -109,31 +109,42 @@ object RunRecorder {
 
   /**
    * Notes the orders of a query that failed or was cancelled. If no order of a group has run yet, it notes the order
-   * only if memory was short: any other failure, and a user who cancels a query, says nothing about its order.
+   * only if memory, a disk or executors were short: any other failure, and a user who cancels a query, says nothing
+   * about its order. What was short once is noted for other constants, too.
    */
   private def unfinished(history: History, run: LoggedRun): Unit = {
     val index = history.now
     val at    = Instant.now().getEpochSecond
     val tried = for {
       g     <- run.query.groups if !g.changedAtRun
-      id    <- g.identity.value
-      whole <- id.form
-      shape <- id.shape
+      id    <- g.identity.value.toVector
+      shape <- id.shape.toVector
+      whole <- id.form.toVector ++ id.pattern.filter(_ => run.end == RunEnd.OutOfResources)
       relations = relationsOf(id, whole)
       before    = index.runs(whole.key).filter(sameData(_, relations))
       if run.end == RunEnd.OutOfResources || before.exists(_.orders.exists(_.finished))
     } yield {
-      def first = GroupRuns(whole.key, relations, Map.empty, Vector.empty, numbered(id, whole), 0, at)
-      val order = MeasuredOrder(text(shape, whole.order.zipWithIndex.toMap), 0, Vector.empty)
+      val pattern = if (id.pattern.contains(whole)) None else numbered(id, whole)
+      val first   = GroupRuns(whole.key, relations, Map.empty, Vector.empty, pattern, 0, at)
+      val mark    = if (run.end == RunEnd.OutOfResources) MeasuredOrder.Short else MeasuredOrder.Unfinished
+      val order   = MeasuredOrder(MeasuredOrder.text(shape, whole.order), mark, Vector.empty)
       whole.key -> ((before.getOrElse(first), order))
     }
-    val byKey = tried.toMap
+    // a query may have groups with the same key, with constants or without
+    val byKey = tried.groupBy(_._1).map { case (key, all) => key -> all.map(_._2) }
     if (byKey.nonEmpty) history.add(byKey.keys.toVector.sorted) { (key, told) =>
-      val (known, order) = byKey(key)
-      val runs           = told(key).collect { case r: GroupRuns if sameData(r, known.relations) => r }.getOrElse(known)
-      runs.copy(orders = MeasuredOrder.added(runs.orders, order))
+      val known = byKey(key).head._1
+      val runs  = told(key) match {
+        case Some(r: GroupRuns) if sameData(r, known.relations) => r
+        case other => known.copy(orders = MeasuredOrder.merged(shortIn(other), known.orders))
+      }
+      runs.copy(orders = byKey(key).map(_._2).foldLeft(runs.orders)(MeasuredOrder.added))
     }
   }
+
+  /** The orders of an entry that stay when the data changes: with as much data or more, they will not finish either. */
+  private def shortIn(entry: Option[HistoryEntry]): Vector[MeasuredOrder] =
+    entry.toVector.collect { case r: GroupRuns => r.orders.filter(_.isShort) }.flatten
 
   private def sameData(runs: GroupRuns, relations: Vector[GroupIdentity.OfRelation]): Boolean =
     runs.relations.map(_.data) == relations.map(_.data)
@@ -156,7 +167,7 @@ object RunRecorder {
     val took  = run.query.nanos.fold(0L)(TimeUnit.NANOSECONDS.toMillis(_))
     val times = run.computes.map(MeasuredOrder.QueryTime(_, took, run.warm)).toVector
     val ran   = if (run.stops) Vector.empty else same.flatMap { case (g, w) => g.order(w) }.distinct
-    val tried = known.fold(Vector.empty[MeasuredOrder])(_.orders)
+    val tried = known.fold(shortIn(before))(_.orders)
     GroupRuns(
       key,
       relations,
@@ -172,17 +183,6 @@ object RunRecorder {
   /** The group without constants, with the numbers of the relations in the group's entry. */
   private def numbered(id: GroupIdentity, whole: GroupIdentity.Whole): Option[GroupIdentity.Whole] =
     id.pattern.map(p => p.copy(order = p.order.map(whole.order.indexOf(_))))
-
-  /** Text of an order. The side with the smallest relation number comes first, so equal joins have equal texts. */
-  private def text(shape: Shape, number: Int => Int): String = {
-    def ordered(s: Shape): Shape = s match {
-      case Shape.Leaf(r)    => Shape.Leaf(number(r))
-      case Shape.Join(l, r) =>
-        val (a, b) = (ordered(l), ordered(r))
-        if (a.leaves.min < b.leaves.min) Shape.Join(a, b) else Shape.Join(b, a)
-    }
-    ordered(shape).render(_.toString)
-  }
 
   /**
    * Adds the estimation errors of a run to an entry. Errors of relations are the errors of their statistics. Errors of
