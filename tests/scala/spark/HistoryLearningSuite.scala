@@ -11,6 +11,7 @@ import org.apache.spark.sql.dovetail.history.{
   ShowHistory
 }
 import org.apache.spark.sql.dovetail.history.MeasuredOrder.QueryTime
+import org.apache.spark.sql.dovetail.report.DataStamp
 
 /** What several runs teach: how far off the estimates are for other constants, and which order is the best. */
 class HistoryLearningSuite extends HistoryTables {
@@ -86,6 +87,68 @@ class HistoryLearningSuite extends HistoryTables {
       spark.sql(s"DOVETAIL FORGET HISTORY FOR ${of(3)}")
       tables.foreach(t => spark.sql(s"ANALYZE TABLE $t COMPUTE STATISTICS NOSCAN"))
       assert(factors.isEmpty)
+    }
+  }
+
+  test("errors are those of the statistics that were there: another ANALYZE ends them, the same one does not") {
+    remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
+      def of(v: Int)                  = star.replace("b.v = 1", s"b.v = $v")
+      def analyze(what: String): Unit = tables.foreach(t => spark.sql(s"ANALYZE TABLE $t COMPUTE STATISTICS $what"))
+      def source                      = sizes(of(3))(Set("h_b"))._2
+      analyze("")
+      runs(of(0))
+      assert(source == "history")
+      analyze("FOR ALL COLUMNS")
+      assert(source != "history", "the estimate is right now")
+      assert(counted(of(0))(Set("h_b")) == 10.0, "a count stays a count")
+      runs(of(1))
+      assert(source == "history")
+      analyze("FOR ALL COLUMNS")
+      assert(source == "history", "the same statistics")
+    }
+  }
+
+  private def isCorrected(sql: String): Boolean = group(sql).reason.contains("corrected by runs with other constants")
+
+  test("another DOVETAIL ANALYZE with other content ends the errors, one that reads nothing does not") {
+    remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
+      def of(v: Int)                = star.replace("b.v = 1", s"b.v = $v")
+      def analyze(of: String): Unit = { spark.sql(s"DOVETAIL ANALYZE TABLE $of").collect(); () }
+      tables.foreach(analyze)
+      runs(of(0))
+      assert(isCorrected(of(3)))
+      tables.foreach(analyze)
+      assert(isCorrected(of(3)), "nothing was read")
+      spark.sql("INSERT INTO h_fact SELECT id, 7, id % 50, id % 20 FROM range(400)")
+      assert(isCorrected(of(3)), "files were only added")
+      analyze("h_fact")
+      assert(!isCorrected(of(3)))
+    }
+  }
+
+  test("errors of estimates without samples correct none with samples") {
+    remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
+      def of(v: Int) = star.replace("b.v = 1", s"b.v = $v")
+      runs(of(0))
+      assert(isCorrected(of(3)))
+      withConf(DovetailConf.SampleFiles.key -> "true")(assert(!isCorrected(of(3))))
+    }
+  }
+
+  test("a run that was planned before an ANALYZE does not push out what was learned after it") {
+    def errors(at: Long, statistics: String, runs: Int) =
+      GroupErrors("~e", Vector("t"), DataStamp(1L, 2, 3L, 4L), statistics, Map.empty, runs, at)
+    val (old, newer) = (errors(1000L, "0a", runs = 9), errors(2000L, "0b", runs = 1))
+    assert(old.merged(newer) == newer && newer.merged(old) == newer, "more runs count only for the same statistics")
+    assert(old.merged(old.copy(runs = 8, at = 2000L)) == old)
+    remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
+      def of(v: Int) = star.replace("b.v = 1", s"b.v = $v")
+      def learned    = History(spark).now.entries.collect { case e: GroupErrors => e }
+      runs(of(0))
+      val later = learned.map(e => e.copy(statistics = "0c", at = e.at + 3600L))
+      History(spark).add(later.map(_.key))((key, _) => later.find(_.key == key).get)
+      runs(of(1))
+      assert(learned == later, "the run was planned before these")
     }
   }
 

@@ -282,7 +282,15 @@ class HistorySuite extends HistoryTables {
 
   test("what is kept comes back from JSON as it was; nonsense is left out") {
     val errors =
-      GroupErrors("~e", Vector("t"), DataStamp(-5L, 2, 3L, 4L), Map(Set(0, 2) -> EstimateErrors(3, -0.5, 1e-9)), 2, 5L)
+      GroupErrors(
+        "~e",
+        Vector("t"),
+        DataStamp(-5L, 2, 3L, 4L),
+        "0f",
+        Map(Set(0, 2) -> EstimateErrors(3, -0.5, 1e-9)),
+        2,
+        5L
+      )
     val orders =
       Vector(MeasuredOrder("(0 1)", 2, Vector(QueryTime("p", 3L, warm = false), QueryTime("q", 17L, warm = true))))
     val all = Vector(entry("a").copy(orders = orders), errors)

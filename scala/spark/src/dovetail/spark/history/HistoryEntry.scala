@@ -189,21 +189,25 @@ object MeasuredOrder {
 /**
  * Errors of the estimates for sets of relations of one group, over runs with any constants and one state of the data.
  *
- * @param data state of the data of the group's relations
- * @param sets errors by the numbers of the relations
+ * @param data       state of the data of the group's relations
+ * @param statistics version of the statistics that the estimates were made from ([[HistoryForms.statistics]]); empty if
+ *                   an older version of Dovetail wrote the entry
+ * @param sets       errors by the numbers of the relations
  */
 final case class GroupErrors(
     key: String,
     tables: Vector[String],
     data: DataStamp,
+    statistics: String,
     sets: Map[Set[Int], EstimateErrors],
     runs: Int,
     at: Long
 ) extends HistoryEntry {
 
   override def merged(that: HistoryEntry): HistoryEntry = that match {
-    case other: GroupErrors if other.data == data && other.runs != runs => if (runs > other.runs) this else other
-    case other                                                          => if (at <= other.at) other else this
+    case other: GroupErrors if other.data == data && other.statistics == statistics && other.runs != runs =>
+      if (runs > other.runs) this else other
+    case other => if (at <= other.at) other else this
   }
 
   override def size: Long = GroupErrors.Fixed + tables.map(_.length).sum + sets.size * GroupErrors.PerSet
@@ -212,7 +216,7 @@ final case class GroupErrors(
 object GroupErrors {
 
   // characters in the file
-  private val Fixed  = 150L
+  private val Fixed  = 190L
   private val PerSet = 60L
 }
 

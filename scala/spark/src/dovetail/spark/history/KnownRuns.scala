@@ -80,7 +80,7 @@ final class KnownRuns(session: SparkSession) {
     val isComplete = counted.size >= 2 * leaves.size - 1
     val errors     =
       if (isComplete && unchanged && orders.nonEmpty) None
-      else for (p <- pattern; e <- errorsOf(named.template(p), leaves)) yield e -> p.order
+      else for (p <- pattern; e <- errorsOf(named, p, leaves)) yield e -> p.order
     val corrected =
       if (isComplete) Map.empty[Set[Int], KnownSize]
       else errors.fold(Map.empty[Set[Int], KnownSize]) { case (e, order) => factors(e, order) }.filter {
@@ -173,9 +173,17 @@ final class KnownRuns(session: SparkSession) {
     looked.flatten.reverse.toMap
   }
 
-  /** Errors of the estimates for the same joins with other constants, over this data, or over a part of its files. */
-  private def errorsOf(template: GroupIdentity.Whole, leaves: Vector[LogicalPlan]): Option[GroupErrors] =
-    index.errors(template.key).filter(errors => stamps.onlyGrew(leaves, errors.data))
+  /**
+   * Errors of the estimates for the same joins with other constants, by the same statistics, over this data, or over a
+   * part of its files.
+   */
+  private def errorsOf(
+      named: HistoryForms,
+      pattern: GroupIdentity.Whole,
+      leaves: Vector[LogicalPlan]
+  ): Option[GroupErrors] = index.errors(named.template(pattern).key).filter(errors =>
+    errors.statistics == named.statistics(pattern) && stamps.onlyGrew(leaves, errors.data)
+  )
 
   /** @param order numbers of the group's relations, in the order in which the errors number them */
   private def factors(errors: GroupErrors, order: Vector[Int]): Map[Set[Int], KnownSize] =

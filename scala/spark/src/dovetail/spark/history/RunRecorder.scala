@@ -69,9 +69,20 @@ object RunRecorder {
     if (recognized.size == relations.size) {
       val (pattern, shape) = (forms.pattern, Some(tree.shape))
       val template         = pattern.map(forms.template(_))
-      Some(GroupIdentity(forms.whole, pattern, template, known.errorsOver, relations, named.toMap, shape))
+      val statistics       = pattern.fold("")(forms.statistics(_))
+      Some(GroupIdentity(
+        forms.whole,
+        pattern,
+        template,
+        statistics,
+        at,
+        known.errorsOver,
+        relations,
+        named.toMap,
+        shape
+      ))
     } else if (recognized.nonEmpty)
-      Some(GroupIdentity(forms.part(recognized), None, None, None, relations, named.toMap, None))
+      Some(GroupIdentity(forms.part(recognized), None, None, "", at, None, relations, named.toMap, None))
     else None
   }
 
@@ -188,8 +199,23 @@ object RunRecorder {
    * Adds the estimation errors of a run to an entry. Errors of relations are the errors of their statistics. Errors of
    * joins exclude the errors of their relations, because the next query corrects the relations first. A set that has
    * run with the same constants before says nothing new about other constants.
+   *
+   * If statistics were collected while the query ran, the entry may tell of the new ones by now, and stays.
    */
   private def errorsOf(
+      key: String,
+      same: Vector[(CountedGroup, GroupIdentity.Whole)],
+      told: String => Option[HistoryEntry],
+      at: Long
+  ): GroupErrors = told(key) match {
+    case Some(e: GroupErrors) if isNewer(e, same.head._1.id) => e
+    case _                                                   => withErrorsOf(key, same, told, at)
+  }
+
+  private def isNewer(e: GroupErrors, than: GroupIdentity): Boolean =
+    e.statistics != than.statistics && e.at > TimeUnit.MILLISECONDS.toSeconds(than.planned)
+
+  private def withErrorsOf(
       key: String,
       same: Vector[(CountedGroup, GroupIdentity.Whole)],
       told: String => Option[HistoryEntry],
@@ -198,7 +224,9 @@ object RunRecorder {
     val id   = same.head._1.id
     val data = id.relations.flatten.map(_.data).reduce(_ + _)
     // files may have been added since
-    val known = told(key).collect { case e: GroupErrors if e.data == data || id.grownFrom.contains(e.data) => e }
+    val known = told(key).collect {
+      case e: GroupErrors if e.statistics == id.statistics && (e.data == data || id.grownFrom.contains(e.data)) => e
+    }
     val found = for {
       (g, whole)  <- withOtherConstants(same)
       (set, rows) <- g.rows.toVector
@@ -211,7 +239,8 @@ object RunRecorder {
       case (all, (set, (rows, of))) =>
         all.updated(set, all.getOrElse(set, EstimateErrors.none) + (rows, of))
     }
-    GroupErrors(key, id.relations.flatten.flatMap(_.tables).distinct, data, sets, known.fold(0)(_.runs) + 1, at)
+    val tables = id.relations.flatten.flatMap(_.tables).distinct
+    GroupErrors(key, tables, data, id.statistics, sets, known.fold(0)(_.runs) + 1, at)
   }
 
   private def withOtherConstants[A](same: Vector[(CountedGroup, A)]): Vector[(CountedGroup, A)] = {
