@@ -266,6 +266,25 @@ class HistorySuite extends HistoryTables {
     }
   }
 
+  test("the file is bounded: past entries of many runs leave room for the latest ones of one run") {
+    withDirectory { directory =>
+      val history = historyIn(directory)
+      val past    = (0 until 6000).map(i => f"$i%06d")
+      val day     = 86400L
+      history.add(past)((key, _) => entry(key, runs = 40).copy(at = 100 * day))
+      history.add(Seq("nightly"))((key, _) => entry(key).copy(at = 101 * day))
+      history.save()
+      val kept = historyIn(directory).now.entries
+      assert(kept.size < past.size && kept.exists(_.key == "nightly"), kept.size)
+      // the other half of the file is for entries of many runs
+      val many = (0 until 6000).map(i => f"late $i%06d")
+      history.add(many)((key, _) => entry(key).copy(at = 101 * day))
+      history.save()
+      val runs = historyIn(directory).now.entries.map(_.runs)
+      assert(runs.count(_ == 40) > 1000 && runs.count(_ == 1) > 1000, runs.size)
+    }
+  }
+
   test("entries that come while the index rests are seen by the statement that follows") {
     remembering() { _ =>
       // so many that the index rests for longer than this test takes
