@@ -82,16 +82,33 @@ class HistorySuite extends HistoryTables {
     }
   }
 
-  test("rows that are added to a dimension do not multiply its joins") {
-    remembering() { _ =>
-      runs(star)
-      val before = counted(star)(Set("h_fact", "h_a", "h_b", "h_c"))
-      // many small files: the dimension has many more bytes, but few more rows
-      (1 to 12).foreach(i => spark.sql(s"INSERT INTO h_a SELECT k + 100000 + $i, name FROM h_a LIMIT 1"))
-      val g     = group(star)
-      val all   = Set("h_fact", "h_a", "h_b", "h_c")
-      val whole = g.after.orElse(g.before).get.joins.find(_.relations.map(tables(g)).toSet == all).get.rows
-      assert(whole.source.name == "history" && whole.value < before * 1.5, s"$whole, $before before")
+  for (sampled <- Seq(true, false))
+    test(s"rows that are added to a dimension do not multiply its joins${if (sampled) "" else ", without samples"}") {
+      remembering(DovetailConf.SampleFiles.key -> sampled.toString) { _ =>
+        runs(star)
+        val before = counted(star)(Set("h_fact", "h_a", "h_b", "h_c"))
+        // many small files: the dimension has many more bytes, but few more rows
+        (1 to 12).foreach(i => spark.sql(s"INSERT INTO h_a SELECT k + 100000 + $i, name FROM h_a LIMIT 1"))
+        val g     = group(star)
+        val all   = Set("h_fact", "h_a", "h_b", "h_c")
+        val whole = g.after.orElse(g.before).get.joins.find(_.relations.map(tables(g)).toSet == all).get.rows
+        assert(whole.source.name == "history" && whole.value < before * 1.5, s"$whole, $before before")
+      }
+    }
+
+  test("a join grows with its facts, although a dimension has more rows") {
+    withTables("h_users") {
+      remembering() { _ =>
+        write("h_users", "SELECT id AS k, id % 7 AS v FROM range(40000)")
+        val sql = "SELECT f.id FROM h_fact f JOIN h_users u ON f.id = u.k JOIN h_c c ON f.c = c.k WHERE c.v = 2"
+        val all = Set("h_fact", "h_users", "h_c")
+        runs(sql)
+        val before = counted(sql)(all)
+        spark.sql("INSERT INTO h_fact SELECT /*+ COALESCE(1) */ * FROM h_fact")
+        val after = counted(sql)
+        assert(after(all) > before * 1.6 && after(all) < before * 2.4, s"$after, $before before")
+        assert(after(Set("h_users")) == 40000.0)
+      }
     }
   }
 

@@ -17,7 +17,8 @@ import org.apache.spark.sql.dovetail.steer.{GroupForm, OrderHint}
  * groups, and join orders that have run.
  *
  * A set of relations that ran over the same data gets the rows that were counted then, even if it was a part of another
- * group. If files were added since, the rows are scaled by the growth of the largest table, without an upper bound.
+ * group. If files were added since, the rows are scaled by the growth of the data ([[SetGrowth]]), without an upper
+ * bound.
  * Estimates for sets that have not run with these constants are corrected by the errors of runs with other constants.
  */
 final class KnownRuns(session: SparkSession) {
@@ -52,15 +53,14 @@ final class KnownRuns(session: SparkSession) {
   ): KnownGroup = {
     val all                   = leaves.indices.toSet
     def usable(set: Set[Int]) = set == all || !set.exists(reduced)
-    def rowsOf(i: Int)        = graph.relations(i).profile.baseRows
     val whole                 =
       for (w <- named.whole; runs <- index.runs(w.key) if runs.relations.size == leaves.size) yield (w.order, runs)
-    val (sets, unchanged) = whole.fold((parts(named, leaves, rowsOf), false)) { case (order, runs) =>
+    val (sets, unchanged) = whole.fold((parts(named, leaves, graph), false)) { case (order, runs) =>
       val changes = order.indices.map(i => change(leaves(order(i)), runs.relations(i)))
       // no run was complete: other groups may tell more
-      val sets = if (runs.sets.isEmpty) parts(named, leaves, rowsOf)
+      val sets = if (runs.sets.isEmpty) parts(named, leaves, graph)
       else runs.sets.flatMap { case (set, s) =>
-        now(s.rows, set.toVector.map(i => changes(i) -> rowsOf(order(i)))).map(size =>
+        now(s.rows, graph, set.toVector.map(i => order(i) -> changes(i))).map(size =>
           set.map(order) -> Told(size, runs)
         )
       }
@@ -147,7 +147,7 @@ final class KnownRuns(session: SparkSession) {
   private def parts(
       forms: HistoryForms,
       leaves: Vector[LogicalPlan],
-      rowsOf: Int => Double
+      graph: JoinGraph
   ): Map[Set[Int], Told] = {
     val keys = forms.relations
     val at   = keys.indices.filter(keys(_).isDefined).toVector.groupBy(keys(_).get)
@@ -162,7 +162,7 @@ final class KnownRuns(session: SparkSession) {
       for {
         place <- GroupForm.places(members.map(_.key), at, MostPlaces)
         if forms.set(place.sorted).contains(runs.sets(set).key)
-        rows <- now(runs.sets(set).rows, place.map(i => change(leaves(i), before(keys(i).get)) -> rowsOf(i)))
+        rows <- now(runs.sets(set).rows, graph, place.map(i => i -> change(leaves(i), before(keys(i).get))))
       } yield place.toSet -> Told(rows, runs)
     }
     val looked = all.iterator.take(MostParts).takeWhile(_ => System.nanoTime() - since < share).map {
@@ -198,17 +198,16 @@ final class KnownRuns(session: SparkSession) {
   )
 
   /**
-   * The size of a set whose members' data may have grown since it was counted. It grows with its largest relation: rows
-   * that are added to a dimension leave the facts as they are.
+   * The size of a set whose relations' data may have grown since it was counted.
    *
    * @param rows    rows that were counted
-   * @param members per relation of the set, the factor by which its data has grown, and the rows of its table
+   * @param members per relation of the set, the factor by which its data has grown; None if it has changed otherwise
    */
-  private def now(rows: Long, members: Vector[(Option[Double], Double)]): Option[KnownSize] =
-    if (members.exists(_._1.isEmpty)) None
-    else if (members.forall(_._1.contains(Same))) Some(KnownSize.exactly(rows.toDouble, Source.History))
+  private def now(rows: Long, graph: JoinGraph, members: Vector[(Int, Option[Double])]): Option[KnownSize] =
+    if (members.exists(_._2.isEmpty)) None
+    else if (members.forall(_._2.contains(Same))) Some(KnownSize.exactly(rows.toDouble, Source.History))
     else {
-      val grown = members.maxBy(_._2)._1.getOrElse(Same)
+      val grown = SetGrowth(graph, members.sortBy(_._1).map { case (i, growth) => i -> growth.getOrElse(Same) })
       Some(KnownSize.Rows(Estimate(rows * grown, 0.0, Estimate.Ceiling, Source.History)))
     }
 }
