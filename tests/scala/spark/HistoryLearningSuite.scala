@@ -76,6 +76,27 @@ class HistoryLearningSuite extends HistoryTables {
     }
   }
 
+  test("a preview after files were added leaves the counts of the whole join, and none of other data") {
+    remembering("spark.sql.autoBroadcastJoinThreshold" -> "10485760") { _ =>
+      val sql = "SELECT f.id, a.name, b.v FROM h_fact f JOIN h_a a ON f.a = a.k JOIN h_b b ON f.b = b.k"
+      val all = Set("h_fact", "h_a", "h_b")
+      runs(sql)
+      assert(recorded(all) == 4000L)
+      spark.sql("INSERT INTO h_fact SELECT id, 7, id % 50, id % 20 FROM range(400)")
+      runs(s"$sql LIMIT 1")
+      assert(recorded(all) == 4000L && sizes(sql)(all)._2 == "history", recorded)
+      val g = group(sql)
+      assert(g.after.orElse(g.before).get.joins.filter(_.relations.size == 3).forall(!_.rows.isExact), "only scaled")
+      runs(sql)
+      assert(recorded(all) == 4400L)
+      runs(s"$sql LIMIT 1")
+      assert(recorded(all) == 4400L, "the same data")
+      spark.sql("INSERT OVERWRITE h_fact SELECT id, 7, id % 50, id % 20 FROM range(300)")
+      runs(s"$sql LIMIT 1")
+      assert(!recorded.contains(all) && recorded(Set("h_a")) == 100L, recorded)
+    }
+  }
+
   test("errors of other statistics correct nothing: they would make good estimates bad") {
     remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
       def of(v: Int) = star.replace("b.v = 1", s"b.v = $v")
@@ -235,6 +256,15 @@ class HistoryLearningSuite extends HistoryTables {
       val short = History(spark).now.entries.collect { case g: GroupRuns => g.orders.count(_.isShort) }
       assert(short == Vector(2, 2), "with constants and without")
       assert(group(star).status == "reordered", "the written order is no better")
+    }
+    remembering() { _ =>
+      runs(star)
+      val before = recorded(Set("h_fact", "h_a", "h_b", "h_c"))
+      spark.sql("INSERT INTO h_fact VALUES (4001, 7, 1, 2)")
+      assert(group(star).status == "reordered")
+      fails("Java heap space")
+      assert(recorded(Set("h_fact", "h_a", "h_b", "h_c")) == before, "counts that can be scaled are kept")
+      assert(group(star).status == "kept", "it has finished only over less data")
     }
   }
 

@@ -112,6 +112,21 @@ class HistorySuite extends HistoryTables {
     }
   }
 
+  test("a join of two tables by no key of either grows with the one that has grown most, although it is smaller") {
+    withTables("h_days") {
+      remembering() { _ =>
+        write("h_days", "SELECT id % 50 AS b, id AS v FROM range(1000)")
+        val sql = "SELECT f.id FROM h_fact f JOIN h_days d ON f.b = d.b JOIN h_c c ON f.c = c.k WHERE c.v = 2"
+        val all = Set("h_fact", "h_days", "h_c")
+        runs(sql)
+        val before = counted(sql)(all)
+        spark.sql("INSERT INTO h_days SELECT /*+ COALESCE(1) */ * FROM h_days")
+        val after = counted(sql)(all)
+        assert(after > before * 1.6 && after < before * 2.4, s"$after, $before before")
+      }
+    }
+  }
+
   test("the same files read in another way are other data") {
     withTables("h_text") {
       remembering() { store =>

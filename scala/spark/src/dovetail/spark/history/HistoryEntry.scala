@@ -52,6 +52,12 @@ final case class GroupRuns(
 
   override def tables: Vector[String] = relations.flatMap(_.tables).distinct
 
+  /** State of the data of all relations. */
+  def data: DataStamp = relations.map(_.data).foldLeft(DataStamp.none)(_ + _)
+
+  /** Whether the joined rows of the whole group were counted. */
+  def isWhole: Boolean = sets.keys.exists(_.size == relations.size)
+
   override def merged(that: HistoryEntry): HistoryEntry = that match {
     case other: GroupRuns if other.relations.map(_.data) == relations.map(_.data) =>
       val (older, newer) = if (at <= other.at) (this, other) else (other, this)

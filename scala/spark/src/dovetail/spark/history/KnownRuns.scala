@@ -55,16 +55,18 @@ final class KnownRuns(session: SparkSession) {
     def usable(set: Set[Int]) = set == all || !set.exists(reduced)
     val whole                 =
       for (w <- named.whole; runs <- index.runs(w.key) if runs.relations.size == leaves.size) yield (w.order, runs)
-    val (sets, unchanged) = whole.fold((parts(named, leaves, graph), false)) { case (order, runs) =>
-      val changes = order.indices.map(i => change(leaves(order(i)), runs.relations(i)))
+    val changes = whole.fold(Vector.empty[Option[Double]]) { case (order, runs) =>
+      order.indices.toVector.map(i => change(leaves(order(i)), runs.relations(i)))
+    }
+    val unchanged = whole.isDefined && changes.forall(_.contains(Same))
+    val sets      = whole.filter(_._2.sets.nonEmpty) match {
+      case Some((order, runs)) => runs.sets.flatMap { case (set, s) =>
+          now(s.rows, graph, set.toVector.map(i => order(i) -> changes(i))).map(size =>
+            set.map(order) -> Told(size, runs)
+          )
+        }
       // no run was complete: other groups may tell more
-      val sets = if (runs.sets.isEmpty) parts(named, leaves, graph)
-      else runs.sets.flatMap { case (set, s) =>
-        now(s.rows, graph, set.toVector.map(i => order(i) -> changes(i))).map(size =>
-          set.map(order) -> Told(size, runs)
-        )
-      }
-      (sets, changes.forall(_.contains(Same)))
+      case None => parts(named, leaves, graph)
     }
     val refuted = sets.collect { case (set, known) if contradicts(graph, set, known.size) => set.head }.toSet
     // what the statistics know for certain is better than a count that was scaled by bytes
@@ -95,7 +97,8 @@ final class KnownRuns(session: SparkSession) {
       corrected.size,
       told.map(_.runs).foldLeft(0)(_ max _),
       told.map(_.at).foldLeft(0L)(_ max _),
-      errors.map(_._1.data)
+      errors.map(_._1.data),
+      whole.map(_._2.data).filter(_ => changes.forall(_.isDefined))
     )
   }
 
@@ -243,6 +246,7 @@ object KnownRuns {
  * @param runs      number of runs behind the row counts
  * @param at        time of the last of these runs, in seconds since 1970
  * @param errorsOver state of the data in the runs whose errors correct the estimates
+ * @param countsOver state of the data in the group's own entry, if files were only added since
  */
 final case class KnownGroup(
     graph: JoinGraph,
@@ -251,7 +255,8 @@ final case class KnownGroup(
     corrected: Int,
     runs: Int,
     at: Long,
-    errorsOver: Option[DataStamp]
+    errorsOver: Option[DataStamp],
+    countsOver: Option[DataStamp]
 ) {
 
   /** A note for explain. */
@@ -270,7 +275,7 @@ final case class KnownGroup(
 }
 
 object KnownGroup {
-  def unknown(graph: JoinGraph): KnownGroup = KnownGroup(graph, Vector.empty, 0, 0, 0, 0L, None)
+  def unknown(graph: JoinGraph): KnownGroup = KnownGroup(graph, Vector.empty, 0, 0, 0, 0L, None, None)
 
   private val Units = Vector(86400L -> "days", 3600L -> "hours", 60L -> "min")
 }

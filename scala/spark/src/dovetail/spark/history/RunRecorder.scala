@@ -77,12 +77,13 @@ object RunRecorder {
         statistics,
         at,
         known.errorsOver,
+        known.countsOver,
         relations,
         named.toMap,
         shape
       ))
     } else if (recognized.nonEmpty)
-      Some(GroupIdentity(forms.part(recognized), None, None, "", at, None, relations, named.toMap, None))
+      Some(GroupIdentity(forms.part(recognized), None, None, "", at, None, None, relations, named.toMap, None))
     else None
   }
 
@@ -144,12 +145,15 @@ object RunRecorder {
     // a query may have groups with the same key, with constants or without
     val byKey = tried.groupBy(_._1).map { case (key, all) => key -> all.map(_._2) }
     if (byKey.nonEmpty) history.add(byKey.keys.toVector.sorted) { (key, told) =>
-      val known = byKey(key).head._1
-      val runs  = told(key) match {
+      val (known, tried) = (byKey(key).head._1, byKey(key).map(_._2))
+      val runs           = told(key) match {
         case Some(r: GroupRuns) if sameData(r, known.relations) => r
+        // the counts of other data may still be scaled, but that an order has finished over it says nothing any more
+        case Some(r: GroupRuns) if run.end == RunEnd.OutOfResources =>
+          r.copy(orders = r.orders.filterNot(o => tried.exists(_.shape == o.shape)))
         case other => known.copy(orders = MeasuredOrder.merged(shortIn(other), known.orders))
       }
-      runs.copy(orders = byKey(key).map(_._2).foldLeft(runs.orders)(MeasuredOrder.added))
+      runs.copy(orders = tried.foldLeft(runs.orders)(MeasuredOrder.added))
     }
   }
 
@@ -163,7 +167,24 @@ object RunRecorder {
   private def relationsOf(id: GroupIdentity, whole: GroupIdentity.Whole): Vector[GroupIdentity.OfRelation] =
     whole.order.map(id.relations(_).get)
 
+  /**
+   * The entry after a run. A run that did not read the whole group, such as a preview with a LIMIT, leaves an entry that
+   * has counted it, if files were only added since: the scaled counts tell more than those of a few inputs.
+   */
   private def runsOf(
+      key: String,
+      same: Vector[(CountedGroup, GroupIdentity.Whole)],
+      before: Option[HistoryEntry],
+      run: LoggedRun,
+      at: Long
+  ): GroupRuns = {
+    val added   = withRun(key, same, before, run, at)
+    val grownOf = same.flatMap(_._1.id.scaledFrom)
+    before.collect { case r: GroupRuns if r.isWhole && !added.isWhole && grownOf.contains(r.data) => r }
+      .getOrElse(added)
+  }
+
+  private def withRun(
       key: String,
       same: Vector[(CountedGroup, GroupIdentity.Whole)],
       before: Option[HistoryEntry],

@@ -14,6 +14,7 @@ import dovetail.kernel.enumerate.Shape
  * @param statistics version of these statistics: the same for the same content
  * @param planned    when the query was planned, in milliseconds of the system's clock
  * @param grownFrom  state of the data whose estimation errors still count, because files were only added since
+ * @param scaledFrom state of the data whose row counts still count in the same way
  * @param relations  keys of the relations by number; None for a relation without a name, without recognizable data, or
  *                   with an expression that may return different results
  * @param sets       keys of the recognized relations, and of the chosen plan's joins of only these
@@ -26,6 +27,7 @@ final case class GroupIdentity(
     statistics: String,
     planned: Long,
     grownFrom: Option[DataStamp],
+    scaledFrom: Option[DataStamp],
     relations: Vector[Option[GroupIdentity.OfRelation]],
     sets: Map[Set[Int], GroupIdentity.OfSet],
     shape: Option[Shape]
