@@ -11,6 +11,7 @@ import org.apache.spark.sql.dovetail.history.{
   ShowHistory
 }
 import org.apache.spark.sql.dovetail.history.MeasuredOrder.QueryTime
+import org.apache.spark.sql.dovetail.report.DataStamp
 
 /** What several runs teach: how far off the estimates are for other constants, and which order is the best. */
 class HistoryLearningSuite extends HistoryTables {
@@ -75,6 +76,27 @@ class HistoryLearningSuite extends HistoryTables {
     }
   }
 
+  test("a preview after files were added leaves the counts of the whole join, and none of other data") {
+    remembering("spark.sql.autoBroadcastJoinThreshold" -> "10485760") { _ =>
+      val sql = "SELECT f.id, a.name, b.v FROM h_fact f JOIN h_a a ON f.a = a.k JOIN h_b b ON f.b = b.k"
+      val all = Set("h_fact", "h_a", "h_b")
+      runs(sql)
+      assert(recorded(all) == 4000L)
+      spark.sql("INSERT INTO h_fact SELECT id, 7, id % 50, id % 20 FROM range(400)")
+      runs(s"$sql LIMIT 1")
+      assert(recorded(all) == 4000L && sizes(sql)(all)._2 == "history", recorded)
+      val g = group(sql)
+      assert(g.after.orElse(g.before).get.joins.filter(_.relations.size == 3).forall(!_.rows.isExact), "only scaled")
+      runs(sql)
+      assert(recorded(all) == 4400L)
+      runs(s"$sql LIMIT 1")
+      assert(recorded(all) == 4400L, "the same data")
+      spark.sql("INSERT OVERWRITE h_fact SELECT id, 7, id % 50, id % 20 FROM range(300)")
+      runs(s"$sql LIMIT 1")
+      assert(!recorded.contains(all) && recorded(Set("h_a")) == 100L, recorded)
+    }
+  }
+
   test("errors of other statistics correct nothing: they would make good estimates bad") {
     remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
       def of(v: Int) = star.replace("b.v = 1", s"b.v = $v")
@@ -86,6 +108,68 @@ class HistoryLearningSuite extends HistoryTables {
       spark.sql(s"DOVETAIL FORGET HISTORY FOR ${of(3)}")
       tables.foreach(t => spark.sql(s"ANALYZE TABLE $t COMPUTE STATISTICS NOSCAN"))
       assert(factors.isEmpty)
+    }
+  }
+
+  test("errors are those of the statistics that were there: another ANALYZE ends them, the same one does not") {
+    remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
+      def of(v: Int)                  = star.replace("b.v = 1", s"b.v = $v")
+      def analyze(what: String): Unit = tables.foreach(t => spark.sql(s"ANALYZE TABLE $t COMPUTE STATISTICS $what"))
+      def source                      = sizes(of(3))(Set("h_b"))._2
+      analyze("")
+      runs(of(0))
+      assert(source == "history")
+      analyze("FOR ALL COLUMNS")
+      assert(source != "history", "the estimate is right now")
+      assert(counted(of(0))(Set("h_b")) == 10.0, "a count stays a count")
+      runs(of(1))
+      assert(source == "history")
+      analyze("FOR ALL COLUMNS")
+      assert(source == "history", "the same statistics")
+    }
+  }
+
+  private def isCorrected(sql: String): Boolean = group(sql).reason.contains("corrected by runs with other constants")
+
+  test("another DOVETAIL ANALYZE with other content ends the errors, one that reads nothing does not") {
+    remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
+      def of(v: Int)                = star.replace("b.v = 1", s"b.v = $v")
+      def analyze(of: String): Unit = { spark.sql(s"DOVETAIL ANALYZE TABLE $of").collect(); () }
+      tables.foreach(analyze)
+      runs(of(0))
+      assert(isCorrected(of(3)))
+      tables.foreach(analyze)
+      assert(isCorrected(of(3)), "nothing was read")
+      spark.sql("INSERT INTO h_fact SELECT id, 7, id % 50, id % 20 FROM range(400)")
+      assert(isCorrected(of(3)), "files were only added")
+      analyze("h_fact")
+      assert(!isCorrected(of(3)))
+    }
+  }
+
+  test("errors of estimates without samples correct none with samples") {
+    remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
+      def of(v: Int) = star.replace("b.v = 1", s"b.v = $v")
+      runs(of(0))
+      assert(isCorrected(of(3)))
+      withConf(DovetailConf.SampleFiles.key -> "true")(assert(!isCorrected(of(3))))
+    }
+  }
+
+  test("a run that was planned before an ANALYZE does not push out what was learned after it") {
+    def errors(at: Long, statistics: String, runs: Int) =
+      GroupErrors("~e", Vector("t"), DataStamp(1L, 2, 3L, 4L), statistics, Map.empty, runs, at)
+    val (old, newer) = (errors(1000L, "0a", runs = 9), errors(2000L, "0b", runs = 1))
+    assert(old.merged(newer) == newer && newer.merged(old) == newer, "more runs count only for the same statistics")
+    assert(old.merged(old.copy(runs = 8, at = 2000L)) == old)
+    remembering(DovetailConf.SampleFiles.key -> "false") { _ =>
+      def of(v: Int) = star.replace("b.v = 1", s"b.v = $v")
+      def learned    = History(spark).now.entries.collect { case e: GroupErrors => e }
+      runs(of(0))
+      val later = learned.map(e => e.copy(statistics = "0c", at = e.at + 3600L))
+      History(spark).add(later.map(_.key))((key, _) => later.find(_.key == key).get)
+      runs(of(1))
+      assert(learned == later, "the run was planned before these")
     }
   }
 
@@ -126,13 +210,78 @@ class HistoryLearningSuite extends HistoryTables {
     }
   }
 
-  test("an order that ran out of memory is not used again: the written one is, which plain Spark would have run") {
-    def fails(why: String, select: String = "SELECT"): Unit = {
-      val failing = star.replace("SELECT f.id", s"$select raise_error(concat('$why ', f.id))")
-      intercept[Exception](spark.sql(failing).collect())
-      ShowHistory.settle(spark)
+  /** Runs the star, which fails with this message in a task. */
+  private def fails(why: String, select: String = "SELECT"): Unit = {
+    val failing = star.replace("SELECT f.id", s"$select raise_error(concat('$why ', f.id))")
+    intercept[Exception](spark.sql(failing).collect())
+    ShowHistory.settle(spark)
+  }
+
+  private val written = "/*+ DOVETAIL_ORDER('(((f a) b) c)') */"
+
+  test("an order whose tasks lost their executors or filled a disk is not used again, like one without memory") {
+    for (why <- Seq("ExecutorLostFailure (executor 1 exited)", "No space left on device", "Exit status: 137"))
+      remembering() { _ =>
+        fails(why)
+        assert(group(star).status == "kept", why)
+      }
+  }
+
+  test("an order that ran out of memory is not used for more data either, nor for other constants") {
+    val other = star.replace("c.v = 2", "c.v = 1")
+    remembering() { _ =>
+      assert(group(other).status == "reordered")
+      fails("Java heap space")
+      assert(group(other).status == "kept", "another constant")
+      spark.sql("INSERT INTO h_fact VALUES (4001, 7, 1, 2)")
+      assert(group(star).status == "kept", "more data")
+      assert(group(other).status == "kept", "both")
+      for (sql <- Seq(star, other); _ <- 1 to 2) {
+        assert(runs(sql).size == count(sql))
+        assert(group(sql).status == "kept", "the written order is the only one that has run to its end")
+      }
+      spark.sql("INSERT OVERWRITE h_fact SELECT id, 7, id % 50, id % 20 FROM range(4000)")
+      assert(group(star).status == "kept", "other data")
+      assert(spark.sql(s"DOVETAIL FORGET HISTORY FOR $other").head().getString(0).startsWith("3 entries"))
+      spark.sql(s"DOVETAIL FORGET HISTORY FOR $star")
+      assert(group(star).status == "reordered" && group(other).status == "reordered")
     }
-    val written = "/*+ DOVETAIL_ORDER('(((f a) b) c)') */"
+  }
+
+  test("a run that fails for lack of memory after the data has changed leaves what was short before") {
+    remembering() { _ =>
+      fails("Java heap space")
+      spark.sql("INSERT INTO h_fact VALUES (4001, 7, 1, 2)")
+      fails("Java heap space", s"SELECT $written")
+      val short = History(spark).now.entries.collect { case g: GroupRuns => g.orders.count(_.isShort) }
+      assert(short == Vector(2, 2), "with constants and without")
+      assert(group(star).status == "reordered", "the written order is no better")
+    }
+    remembering() { _ =>
+      runs(star)
+      val before = recorded(Set("h_fact", "h_a", "h_b", "h_c"))
+      spark.sql("INSERT INTO h_fact VALUES (4001, 7, 1, 2)")
+      assert(group(star).status == "reordered")
+      fails("Java heap space")
+      assert(recorded(Set("h_fact", "h_a", "h_b", "h_c")) == before, "counts that can be scaled are kept")
+      assert(group(star).status == "kept", "it has finished only over less data")
+    }
+  }
+
+  test("what two applications have noted of an order: short counts more than cancelled, finished more than short") {
+    def noted(runs: Int)       = Vector(MeasuredOrder("(0 1)", runs, Vector.empty))
+    def merged(a: Int, b: Int) = {
+      val both = Seq(MeasuredOrder.merged(noted(a), noted(b)), MeasuredOrder.merged(noted(b), noted(a)))
+      assert(both.distinct.size == 1)
+      both.head.map(_.runs)
+    }
+    assert(merged(MeasuredOrder.Short, MeasuredOrder.Unfinished) == Vector(MeasuredOrder.Short))
+    assert(merged(MeasuredOrder.Short, 2) == Vector(2) && merged(MeasuredOrder.Unfinished, 2) == Vector(2))
+    for (before <- Seq(MeasuredOrder.Short, MeasuredOrder.Unfinished))
+      assert(MeasuredOrder.added(noted(before), noted(MeasuredOrder.Short).head).map(_.runs) == noted(-1).map(_.runs))
+  }
+
+  test("an order that ran out of memory is not used again: the written one is, which plain Spark would have run") {
     remembering() { _ =>
       fails("no")
       assert(group(star).status == "reordered", "another failure says nothing about the order")

@@ -82,16 +82,48 @@ class HistorySuite extends HistoryTables {
     }
   }
 
-  test("rows that are added to a dimension do not multiply its joins") {
-    remembering() { _ =>
-      runs(star)
-      val before = counted(star)(Set("h_fact", "h_a", "h_b", "h_c"))
-      // many small files: the dimension has many more bytes, but few more rows
-      (1 to 12).foreach(i => spark.sql(s"INSERT INTO h_a SELECT k + 100000 + $i, name FROM h_a LIMIT 1"))
-      val g     = group(star)
-      val all   = Set("h_fact", "h_a", "h_b", "h_c")
-      val whole = g.after.orElse(g.before).get.joins.find(_.relations.map(tables(g)).toSet == all).get.rows
-      assert(whole.source.name == "history" && whole.value < before * 1.5, s"$whole, $before before")
+  for (sampled <- Seq(true, false))
+    test(s"rows that are added to a dimension do not multiply its joins${if (sampled) "" else ", without samples"}") {
+      remembering(DovetailConf.SampleFiles.key -> sampled.toString) { _ =>
+        runs(star)
+        val before = counted(star)(Set("h_fact", "h_a", "h_b", "h_c"))
+        // many small files: the dimension has many more bytes, but few more rows
+        (1 to 12).foreach(i => spark.sql(s"INSERT INTO h_a SELECT k + 100000 + $i, name FROM h_a LIMIT 1"))
+        val g     = group(star)
+        val all   = Set("h_fact", "h_a", "h_b", "h_c")
+        val whole = g.after.orElse(g.before).get.joins.find(_.relations.map(tables(g)).toSet == all).get.rows
+        assert(whole.source.name == "history" && whole.value < before * 1.5, s"$whole, $before before")
+      }
+    }
+
+  test("a join grows with its facts, although a dimension has more rows") {
+    withTables("h_users") {
+      remembering() { _ =>
+        write("h_users", "SELECT id AS k, id % 7 AS v FROM range(40000)")
+        val sql = "SELECT f.id FROM h_fact f JOIN h_users u ON f.id = u.k JOIN h_c c ON f.c = c.k WHERE c.v = 2"
+        val all = Set("h_fact", "h_users", "h_c")
+        runs(sql)
+        val before = counted(sql)(all)
+        spark.sql("INSERT INTO h_fact SELECT /*+ COALESCE(1) */ * FROM h_fact")
+        val after = counted(sql)
+        assert(after(all) > before * 1.6 && after(all) < before * 2.4, s"$after, $before before")
+        assert(after(Set("h_users")) == 40000.0)
+      }
+    }
+  }
+
+  test("a join of two tables by no key of either grows with the one that has grown most, although it is smaller") {
+    withTables("h_days") {
+      remembering() { _ =>
+        write("h_days", "SELECT id % 50 AS b, id AS v FROM range(1000)")
+        val sql = "SELECT f.id FROM h_fact f JOIN h_days d ON f.b = d.b JOIN h_c c ON f.c = c.k WHERE c.v = 2"
+        val all = Set("h_fact", "h_days", "h_c")
+        runs(sql)
+        val before = counted(sql)(all)
+        spark.sql("INSERT INTO h_days SELECT /*+ COALESCE(1) */ * FROM h_days")
+        val after = counted(sql)(all)
+        assert(after > before * 1.6 && after < before * 2.4, s"$after, $before before")
+      }
     }
   }
 
@@ -266,6 +298,25 @@ class HistorySuite extends HistoryTables {
     }
   }
 
+  test("the file is bounded: past entries of many runs leave room for the latest ones of one run") {
+    withDirectory { directory =>
+      val history = historyIn(directory)
+      val past    = (0 until 6000).map(i => f"$i%06d")
+      val day     = 86400L
+      history.add(past)((key, _) => entry(key, runs = 40).copy(at = 100 * day))
+      history.add(Seq("nightly"))((key, _) => entry(key).copy(at = 101 * day))
+      history.save()
+      val kept = historyIn(directory).now.entries
+      assert(kept.size < past.size && kept.exists(_.key == "nightly"), kept.size)
+      // the other half of the file is for entries of many runs
+      val many = (0 until 6000).map(i => f"late $i%06d")
+      history.add(many)((key, _) => entry(key).copy(at = 101 * day))
+      history.save()
+      val runs = historyIn(directory).now.entries.map(_.runs)
+      assert(runs.count(_ == 40) > 1000 && runs.count(_ == 1) > 1000, runs.size)
+    }
+  }
+
   test("entries that come while the index rests are seen by the statement that follows") {
     remembering() { _ =>
       // so many that the index rests for longer than this test takes
@@ -282,7 +333,15 @@ class HistorySuite extends HistoryTables {
 
   test("what is kept comes back from JSON as it was; nonsense is left out") {
     val errors =
-      GroupErrors("~e", Vector("t"), DataStamp(-5L, 2, 3L, 4L), Map(Set(0, 2) -> EstimateErrors(3, -0.5, 1e-9)), 2, 5L)
+      GroupErrors(
+        "~e",
+        Vector("t"),
+        DataStamp(-5L, 2, 3L, 4L),
+        "0f",
+        Map(Set(0, 2) -> EstimateErrors(3, -0.5, 1e-9)),
+        2,
+        5L
+      )
     val orders =
       Vector(MeasuredOrder("(0 1)", 2, Vector(QueryTime("p", 3L, warm = false), QueryTime("q", 17L, warm = true))))
     val all = Vector(entry("a").copy(orders = orders), errors)

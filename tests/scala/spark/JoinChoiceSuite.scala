@@ -240,6 +240,32 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     assert(Shortage(new RuntimeException(new OutOfMemoryError("x"))).contains(Shortage.Memory))
   }
 
+  test("what a cluster says of executors that had too little memory, and of full disks") {
+    def task(reason: String) = Shortage(new SparkException(
+      "Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times, most recent failure: Lost task 0.3 in " +
+        s"stage 1.0 (TID 7) (host executor 2): $reason"
+    ))
+    def lost(reason: String) =
+      task(s"ExecutorLostFailure (executor 2 exited caused by one of the running tasks) Reason: $reason")
+    for (
+      reason <- Seq(
+        "Container killed by YARN for exceeding physical memory limits. 2.1 GB of 2 GB physical memory used.",
+        "Container killed by YARN for exceeding virtual memory limits. 5 GB of 4 GB virtual memory used.",
+        "Container from a bad node: container_1 on host: h. Exit status: 137. Diagnostics: Killed by external signal",
+        "The executor with id 2 exited with exit code 137(SIGKILL, possible container OOM).",
+        "The executor with id 2 exited with exit code 52(JVM OOM).",
+        "Command exited with code 137"
+      )
+    ) assert(lost(reason).contains(Shortage.Memory), reason)
+    assert(lost("Executor heartbeat timed out after 130000 ms").contains("an executor was lost"))
+    val disk = "java.io.IOException: No space left on device"
+    assert(task(disk).contains(Shortage.Disk))
+    val spilled = "org.apache.spark.memory.SparkOutOfMemoryError: error while calling spill(): No space left on device"
+    assert(task(spilled).contains(Shortage.Disk))
+    assert(Shortage(new OutOfMemoryError("No space left on device")).contains(Shortage.Disk))
+    assert(Seq(Shortage.Memory, Shortage.Disk).map(Shortage.isOfJoinMethod) == Seq(true, false))
+  }
+
   test("no broadcast of ours below a coalesce: it would have the largest table read in the few tasks") {
     withThreshold(threshold.toLong, off) {
       def hinted(hint: String) = selective.replace("SELECT", s"SELECT /*+ $hint */")

@@ -49,7 +49,7 @@ object ForeignKeys {
     column.domain.contains(rows) && (for (low <- column.min; high <- column.max) yield high - low + 1.0).contains(rows)
 
   /** Whether a column looks like a key of its relation, and somebody has counted its values. */
-  private[kernel] def isCountedKey(column: ColumnProfile, rows: Double): Boolean =
+  def isCountedKey(column: ColumnProfile, rows: Double): Boolean =
     column.isLikeKey(rows) && isCounted(column, rows)
 
   /** Whether the distinct values of a column are more than an upper limit, which bounds no number of partners. */

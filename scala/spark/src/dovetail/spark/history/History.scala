@@ -197,11 +197,27 @@ object History {
       mine: Map[String, HistoryEntry]
   ): Map[String, HistoryEntry] = theirs ++ mine.map { case (key, e) => key -> theirs.get(key).fold(e)(_.merged(e)) }
 
-  /** The most useful entries, as many as fit into the file. Useful entries are recent or have many runs. */
-  private def bounded(all: Iterable[HistoryEntry]): Iterable[HistoryEntry] = {
-    var left = MostBytes
-    if (all.iterator.map(_.size).sum <= left) all
-    else all.toVector.sortBy(e => (-(e.at + PerRun * math.min(e.runs - 1, MostRuns)), e.key)).filter { e =>
+  /**
+   * The most useful entries, as many as fit into the file. Useful entries are recent or have many runs. A half of the
+   * file is for the latest ones, whatever their runs: entries of past dates had as many runs as the dashboards that
+   * showed them, and would push out a query that runs once in a night.
+   */
+  private def bounded(all: Iterable[HistoryEntry]): Iterable[HistoryEntry] =
+    if (all.iterator.map(_.size).sum <= MostBytes) all
+    else {
+      val latest = first(all.toVector.sortBy(e => (-e.at, -e.runs, e.key)), MostBytes / 2)
+      val kept   = latest.map(_.key).toSet
+      val others = all.toVector.filterNot(e => kept(e.key))
+      latest ++ first(
+        others.sortBy(e => (-(e.at + PerRun * math.min(e.runs - 1, MostRuns)), e.key)),
+        MostBytes - latest.map(_.size).sum
+      )
+    }
+
+  /** The first entries of a list, as many as fit into so many bytes. */
+  private def first(of: Vector[HistoryEntry], bytes: Long): Vector[HistoryEntry] = {
+    var left = bytes
+    of.filter { e =>
       val fits = e.size <= left
       if (fits) left -= e.size
       fits

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.history
 
+import dovetail.kernel.enumerate.Shape
 import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity}
 
 /**
@@ -51,6 +52,12 @@ final case class GroupRuns(
 
   override def tables: Vector[String] = relations.flatMap(_.tables).distinct
 
+  /** State of the data of all relations. */
+  def data: DataStamp = relations.map(_.data).foldLeft(DataStamp.none)(_ + _)
+
+  /** Whether the joined rows of the whole group were counted. */
+  def isWhole: Boolean = sets.keys.exists(_.size == relations.size)
+
   override def merged(that: HistoryEntry): HistoryEntry = that match {
     case other: GroupRuns if other.relations.map(_.data) == relations.map(_.data) =>
       val (older, newer) = if (at <= other.at) (this, other) else (other, this)
@@ -59,6 +66,9 @@ final case class GroupRuns(
         orders = MeasuredOrder.merged(older.orders, newer.orders),
         pattern = newer.pattern.orElse(older.pattern)
       )
+    case other: GroupRuns =>
+      val (older, newer) = if (at <= other.at) (this, other) else (other, this)
+      newer.copy(orders = MeasuredOrder.merged(older.orders.filter(_.isShort), newer.orders))
     case other => if (at <= other.at) other else this
   }
 
@@ -90,8 +100,7 @@ object GroupRuns {
  * A plan of a group that has run, with its number of runs and its times.
  *
  * @param shape join order, written with the numbers of the canonical form
- * @param runs  number of complete runs; 0 if the order was tried, and its run failed or was cancelled. If no order of
- *              the group has a complete run, their runs were out of memory
+ * @param runs  number of complete runs, or one of the marks [[MeasuredOrder.Unfinished]] and [[MeasuredOrder.Short]]
  * @param times times of the queries that last ran with this plan, the latest query last
  */
 final case class MeasuredOrder(shape: String, runs: Int, times: Vector[MeasuredOrder.QueryTime]) {
@@ -99,8 +108,12 @@ final case class MeasuredOrder(shape: String, runs: Int, times: Vector[MeasuredO
 
   def finished: Boolean = runs > 0
 
+  /** Whether it has run only without the memory, the disk or the executors that it needed. */
+  def isShort: Boolean = runs == Short
+
   def again(that: MeasuredOrder): MeasuredOrder =
-    if (!that.finished) this
+    if (!finished && !that.finished) if (isShort) this else that
+    else if (!that.finished) this
     else if (!finished) that
     else copy(runs = runs + that.runs, times = that.times.foldLeft(times)(added).takeRight(MostQueries))
 
@@ -116,6 +129,31 @@ final case class MeasuredOrder(shape: String, runs: Int, times: Vector[MeasuredO
 }
 
 object MeasuredOrder {
+
+  /** In place of a number of runs: the order was tried, and its run failed or was cancelled. */
+  val Unfinished = 0
+
+  /**
+   * In place of a number of runs: the order was tried, and memory, a disk or executors were short. Unlike other
+   * failures, this one comes again with other data and other constants, so it is kept for them.
+   */
+  val Short: Int = -1
+
+  /**
+   * Text of an order. The side with the smallest number comes first, so equal joins have equal texts.
+   *
+   * @param order numbers of the group's relations, in the order in which the text numbers them
+   */
+  def text(shape: Shape, order: Vector[Int]): String = {
+    val number                   = order.zipWithIndex.toMap
+    def ordered(s: Shape): Shape = s match {
+      case Shape.Leaf(r)    => Shape.Leaf(number(r))
+      case Shape.Join(l, r) =>
+        val (a, b) = (ordered(l), ordered(r))
+        if (a.leaves.min < b.leaves.min) Shape.Join(a, b) else Shape.Join(b, a)
+    }
+    ordered(shape).render(_.toString)
+  }
 
   /**
    * @param query  hash of what the query computes, and of the action
@@ -140,12 +178,16 @@ object MeasuredOrder {
       case i  => to.updated(i, to(i).again(run))
     }
 
-  /** Merges two lists that may have runs in common. Of two entries for a plan, the one with more runs is kept. */
+  /**
+   * Merges two lists that may have runs in common. Of two entries for a plan, the one with more runs is kept; of two
+   * that did not finish, the one that was short.
+   */
   def merged(older: Vector[MeasuredOrder], newer: Vector[MeasuredOrder]): Vector[MeasuredOrder] =
     newer.foldLeft(older)((all, o) =>
       all.indexWhere(_.shape == o.shape) match {
-        case -1 => all :+ o
-        case i  => all.updated(i, if (all(i).runs > o.runs) all(i) else o)
+        case -1                                 => all :+ o
+        case i if all(i).finished || o.finished => all.updated(i, if (all(i).runs > o.runs) all(i) else o)
+        case i                                  => all.updated(i, all(i).again(o))
       }
     )
 }
@@ -153,21 +195,25 @@ object MeasuredOrder {
 /**
  * Errors of the estimates for sets of relations of one group, over runs with any constants and one state of the data.
  *
- * @param data state of the data of the group's relations
- * @param sets errors by the numbers of the relations
+ * @param data       state of the data of the group's relations
+ * @param statistics version of the statistics that the estimates were made from ([[HistoryForms.statistics]]); empty if
+ *                   an older version of Dovetail wrote the entry
+ * @param sets       errors by the numbers of the relations
  */
 final case class GroupErrors(
     key: String,
     tables: Vector[String],
     data: DataStamp,
+    statistics: String,
     sets: Map[Set[Int], EstimateErrors],
     runs: Int,
     at: Long
 ) extends HistoryEntry {
 
   override def merged(that: HistoryEntry): HistoryEntry = that match {
-    case other: GroupErrors if other.data == data && other.runs != runs => if (runs > other.runs) this else other
-    case other                                                          => if (at <= other.at) other else this
+    case other: GroupErrors if other.data == data && other.statistics == statistics && other.runs != runs =>
+      if (runs > other.runs) this else other
+    case other => if (at <= other.at) other else this
   }
 
   override def size: Long = GroupErrors.Fixed + tables.map(_.length).sum + sets.size * GroupErrors.PerSet
@@ -176,7 +222,7 @@ final case class GroupErrors(
 object GroupErrors {
 
   // characters in the file
-  private val Fixed  = 150L
+  private val Fixed  = 190L
   private val PerSet = 60L
 }
 

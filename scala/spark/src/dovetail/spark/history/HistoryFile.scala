@@ -32,7 +32,7 @@ object HistoryFile {
         g.pattern.foreach(p => node.put("pattern", s"${p.key} ${p.order.mkString(",")}"))
       case g: GroupErrors =>
         val node = entry(list, g, "errors")
-        node.put("data", text(g.data)).set[ObjectNode]("tables", texts(g.tables))
+        node.put("data", text(g.data)).put("statistics", g.statistics).set[ObjectNode]("tables", texts(g.tables))
         HistoryEntry.sorted(g.sets).foldLeft(node.putArray("sets")) { case (a, (set, e)) =>
           a.add(s"${set.mkString(",")} ${e.n} ${e.sum} ${e.squares}")
         }
@@ -78,7 +78,8 @@ object HistoryFile {
         case "errors" =>
           val errors = sets.map(s => of(s(0)) -> EstimateErrors(s(1).toInt, s(2).toDouble, s(3).toDouble))
           val tables = elements(node.path("tables")).map(_.asText)
-          val found  = GroupErrors(key, tables, stamp(fields(node.path("data").asText)), errors.toMap, runs, at)
+          val data   = stamp(fields(node.path("data").asText))
+          val found  = GroupErrors(key, tables, data, node.path("statistics").asText, errors.toMap, runs, at)
           Some(found).filter(_.sets.values.forall(_.possible))
         case _ => None
       }

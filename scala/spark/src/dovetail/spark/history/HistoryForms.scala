@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   UserDefinedExpression
 }
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
-import org.apache.spark.sql.dovetail.base.TextHash
+import org.apache.spark.sql.dovetail.base.{LazyValue, TextHash}
 import org.apache.spark.sql.dovetail.footers.ColumnMatching
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.leaf.{ExtractedVariants, LeafNames, MalformedRecords}
@@ -34,13 +34,13 @@ import org.apache.spark.sql.types.{StructType, TimestampType}
  * to them, the session's settings for readers), and the session's time zone if an expression depends on it. Keys must
  * be this precise because a counted number of rows is treated as a fact, even when Dovetail decides on broadcasts.
  *
- * @param sources  where the row count of each relation comes from
+ * @param bases    what the estimate of each relation is made from
  * @param settings settings of the session when the query was planned; they may have changed when keys are computed
  */
 final class HistoryForms(
     group: JoinGroup,
     predicates: JoinPredicates,
-    sources: Vector[Source],
+    bases: Vector[HistoryForms.Basis],
     settings: HistoryForms.Settings,
     form: Boolean => GroupForm
 ) {
@@ -62,11 +62,18 @@ final class HistoryForms(
     if (without.text == exact.whole.text) None else key(without, group.leaves.indices)
   } else None
 
-  /** The key of the errors of estimates for groups of this pattern. Other statistics make other errors. */
+  /**
+   * The key of the errors of estimates for groups of this pattern. Estimates from other sources, or from a sample, have
+   * other errors.
+   */
   def template(pattern: GroupIdentity.Whole): GroupIdentity.Whole = {
-    val known = pattern.order.map(sources(_).name)
+    val known = pattern.order.map(bases(_).text)
     pattern.copy(key = s"$Template${pattern.key}$OfSources${TextHash.hex(known.mkString(" "))}")
   }
+
+  /** The version of the statistics that the estimates for a group of this pattern are made from. */
+  def statistics(pattern: GroupIdentity.Whole): String =
+    TextHash.hex(pattern.order.map(bases(_).version.value).mkString(" "))
 
   /** Key of a set of relations, if all of them and all their join predicates can be recognized. */
   def set(of: Vector[Int]): Option[String] =
@@ -119,6 +126,17 @@ object HistoryForms {
         ReaderSettings(conf).toVector.sorted.map { case (key, value) => s"\n$key=$value" }.mkString,
         conf.sessionLocalTimeZone
       )
+  }
+
+  /**
+   * What the estimate of a relation is made from.
+   *
+   * @param source  where its row count comes from
+   * @param sampled whether there is a sample, with which its predicates are tried
+   * @param version changes with the content of its statistics
+   */
+  final case class Basis(source: Source, sampled: Boolean, version: LazyValue[Long]) {
+    def text: String = source.name + (if (sampled) " sampled" else "")
   }
 
   /** Most relations of a group in the history. Larger forms take longer than planning should wait for a look-up. */

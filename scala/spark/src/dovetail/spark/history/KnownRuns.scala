@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.history
 
 import java.time.Instant
 
+import dovetail.kernel.enumerate.Shape
 import dovetail.kernel.graph.{JoinGraph, KnownSize}
 import dovetail.kernel.profile.{Estimate, Source}
 import org.apache.spark.sql.SparkSession
@@ -9,14 +10,15 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.base.FailOpen
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity}
-import org.apache.spark.sql.dovetail.steer.GroupForm
+import org.apache.spark.sql.dovetail.steer.{GroupForm, OrderHint}
 
 /**
  * Looks up a group in the history while it is planned: rows of its relations and joins, estimation errors of similar
  * groups, and join orders that have run.
  *
  * A set of relations that ran over the same data gets the rows that were counted then, even if it was a part of another
- * group. If files were added since, the rows are scaled by the growth of the largest table, without an upper bound.
+ * group. If files were added since, the rows are scaled by the growth of the data ([[SetGrowth]]), without an upper
+ * bound.
  * Estimates for sets that have not run with these constants are corrected by the errors of runs with other constants.
  */
 final class KnownRuns(session: SparkSession) {
@@ -51,19 +53,20 @@ final class KnownRuns(session: SparkSession) {
   ): KnownGroup = {
     val all                   = leaves.indices.toSet
     def usable(set: Set[Int]) = set == all || !set.exists(reduced)
-    def rowsOf(i: Int)        = graph.relations(i).profile.baseRows
     val whole                 =
       for (w <- named.whole; runs <- index.runs(w.key) if runs.relations.size == leaves.size) yield (w.order, runs)
-    val (sets, orders) = whole.fold((parts(named, leaves, rowsOf), Vector.empty[MeasuredOrder])) { case (order, runs) =>
-      val changes = order.indices.map(i => change(leaves(order(i)), runs.relations(i)))
+    val changes = whole.fold(Vector.empty[Option[Double]]) { case (order, runs) =>
+      order.indices.toVector.map(i => change(leaves(order(i)), runs.relations(i)))
+    }
+    val unchanged = whole.isDefined && changes.forall(_.contains(Same))
+    val sets      = whole.filter(_._2.sets.nonEmpty) match {
+      case Some((order, runs)) => runs.sets.flatMap { case (set, s) =>
+          now(s.rows, graph, set.toVector.map(i => order(i) -> changes(i))).map(size =>
+            set.map(order) -> Told(size, runs)
+          )
+        }
       // no run was complete: other groups may tell more
-      val sets = if (runs.sets.isEmpty) parts(named, leaves, rowsOf)
-      else runs.sets.flatMap { case (set, s) =>
-        now(s.rows, set.toVector.map(i => changes(i) -> rowsOf(order(i)))).map(size =>
-          set.map(order) -> Told(size, runs)
-        )
-      }
-      (sets, if (changes.forall(_.contains(Same))) runs.orders else Vector.empty)
+      case None => parts(named, leaves, graph)
     }
     val refuted = sets.collect { case (set, known) if contradicts(graph, set, known.size) => set.head }.toSet
     // what the statistics know for certain is better than a count that was scaled by bytes
@@ -75,10 +78,11 @@ final class KnownRuns(session: SparkSession) {
     lazy val pattern = whole.fold(named.pattern) { case (order, runs) =>
       runs.pattern.map(p => p.copy(order = p.order.map(order(_))))
     }
+    val orders     = ordersOf(whole, pattern, unchanged)
     val isComplete = counted.size >= 2 * leaves.size - 1
     val errors     =
-      if (isComplete && orders.nonEmpty) None
-      else for (p <- pattern; e <- errorsOf(named.template(p), leaves)) yield e -> p.order
+      if (isComplete && unchanged && orders.nonEmpty) None
+      else for (p <- pattern; e <- errorsOf(named, p, leaves)) yield e -> p.order
     val corrected =
       if (isComplete) Map.empty[Set[Int], KnownSize]
       else errors.fold(Map.empty[Set[Int], KnownSize]) { case (e, order) => factors(e, order) }.filter {
@@ -88,14 +92,42 @@ final class KnownRuns(session: SparkSession) {
     val told = counted.values.map(_.by)
     KnownGroup(
       graph.knowing(corrected ++ counted.map { case (set, t) => set -> t.size }),
-      whole.fold(Vector.empty[Int])(_._1),
       orders,
       counted.size,
       corrected.size,
       told.map(_.runs).foldLeft(0)(_ max _),
       told.map(_.at).foldLeft(0L)(_ max _),
-      errors.map(_._1.data)
+      errors.map(_._1.data),
+      whole.map(_._2.data).filter(_ => changes.forall(_.isDefined))
     )
+  }
+
+  /**
+   * Orders of the group that have run or were tried. Orders that were short with other constants are among them, except
+   * for those that have finished with these. If the data has changed, the orders count only if one of them was short,
+   * and without their times.
+   *
+   * @param whole   the entry of the group with these constants, and the order in which it numbers the relations
+   * @param pattern the group without constants
+   */
+  private def ordersOf(
+      whole: Option[(Vector[Int], GroupRuns)],
+      pattern: => Option[GroupIdentity.Whole],
+      unchanged: Boolean
+  ): Vector[(Shape, MeasuredOrder)] = {
+    def numbered(runs: GroupRuns, order: Vector[Int]) =
+      for (o <- runs.orders; shape <- OrderHint.numbered(o.shape, order).toOption) yield shape -> o
+    val ran   = whole.toVector.flatMap { case (order, runs) => numbered(runs, order) }
+    val short = for {
+      p              <- pattern.toVector
+      runs           <- index.runs(p.key).toVector
+      (shape, order) <- numbered(runs, p.order)
+      if order.isShort && !ran.exists { case (s, o) => o.runs != MeasuredOrder.Unfinished && s.sameJoins(shape) }
+    } yield shape -> order
+    if (unchanged) ran ++ short
+    else if (ran.exists(_._2.isShort) || short.nonEmpty)
+      (ran ++ short).map { case (shape, order) => shape -> order.copy(times = Vector.empty) }
+    else Vector.empty
   }
 
   /**
@@ -118,7 +150,7 @@ final class KnownRuns(session: SparkSession) {
   private def parts(
       forms: HistoryForms,
       leaves: Vector[LogicalPlan],
-      rowsOf: Int => Double
+      graph: JoinGraph
   ): Map[Set[Int], Told] = {
     val keys = forms.relations
     val at   = keys.indices.filter(keys(_).isDefined).toVector.groupBy(keys(_).get)
@@ -133,7 +165,7 @@ final class KnownRuns(session: SparkSession) {
       for {
         place <- GroupForm.places(members.map(_.key), at, MostPlaces)
         if forms.set(place.sorted).contains(runs.sets(set).key)
-        rows <- now(runs.sets(set).rows, place.map(i => change(leaves(i), before(keys(i).get)) -> rowsOf(i)))
+        rows <- now(runs.sets(set).rows, graph, place.map(i => i -> change(leaves(i), before(keys(i).get))))
       } yield place.toSet -> Told(rows, runs)
     }
     val looked = all.iterator.take(MostParts).takeWhile(_ => System.nanoTime() - since < share).map {
@@ -144,9 +176,17 @@ final class KnownRuns(session: SparkSession) {
     looked.flatten.reverse.toMap
   }
 
-  /** Errors of the estimates for the same joins with other constants, over this data, or over a part of its files. */
-  private def errorsOf(template: GroupIdentity.Whole, leaves: Vector[LogicalPlan]): Option[GroupErrors] =
-    index.errors(template.key).filter(errors => stamps.onlyGrew(leaves, errors.data))
+  /**
+   * Errors of the estimates for the same joins with other constants, by the same statistics, over this data, or over a
+   * part of its files.
+   */
+  private def errorsOf(
+      named: HistoryForms,
+      pattern: GroupIdentity.Whole,
+      leaves: Vector[LogicalPlan]
+  ): Option[GroupErrors] = index.errors(named.template(pattern).key).filter(errors =>
+    errors.statistics == named.statistics(pattern) && stamps.onlyGrew(leaves, errors.data)
+  )
 
   /** @param order numbers of the group's relations, in the order in which the errors number them */
   private def factors(errors: GroupErrors, order: Vector[Int]): Map[Set[Int], KnownSize] =
@@ -161,17 +201,16 @@ final class KnownRuns(session: SparkSession) {
   )
 
   /**
-   * The size of a set whose members' data may have grown since it was counted. It grows with its largest relation: rows
-   * that are added to a dimension leave the facts as they are.
+   * The size of a set whose relations' data may have grown since it was counted.
    *
    * @param rows    rows that were counted
-   * @param members per relation of the set, the factor by which its data has grown, and the rows of its table
+   * @param members per relation of the set, the factor by which its data has grown; None if it has changed otherwise
    */
-  private def now(rows: Long, members: Vector[(Option[Double], Double)]): Option[KnownSize] =
-    if (members.exists(_._1.isEmpty)) None
-    else if (members.forall(_._1.contains(Same))) Some(KnownSize.exactly(rows.toDouble, Source.History))
+  private def now(rows: Long, graph: JoinGraph, members: Vector[(Int, Option[Double])]): Option[KnownSize] =
+    if (members.exists(_._2.isEmpty)) None
+    else if (members.forall(_._2.contains(Same))) Some(KnownSize.exactly(rows.toDouble, Source.History))
     else {
-      val grown = members.maxBy(_._2)._1.getOrElse(Same)
+      val grown = SetGrowth(graph, members.sortBy(_._1).map { case (i, growth) => i -> growth.getOrElse(Same) })
       Some(KnownSize.Rows(Estimate(rows * grown, 0.0, Estimate.Ceiling, Source.History)))
     }
 }
@@ -201,23 +240,23 @@ object KnownRuns {
  * A group with the history's knowledge about it.
  *
  * @param graph     join graph with the known row counts and corrections
- * @param order     numbers of the group's relations, in the order in which the canonical form of `orders` numbers them
- * @param orders    plans that have run
+ * @param orders    plans that have run or were tried, in the order of their first runs
  * @param counted   number of sets with row counts of earlier runs
  * @param corrected number of sets whose estimates are corrected by the errors of earlier runs
  * @param runs      number of runs behind the row counts
  * @param at        time of the last of these runs, in seconds since 1970
  * @param errorsOver state of the data in the runs whose errors correct the estimates
+ * @param countsOver state of the data in the group's own entry, if files were only added since
  */
 final case class KnownGroup(
     graph: JoinGraph,
-    order: Vector[Int],
-    orders: Vector[MeasuredOrder],
+    orders: Vector[(Shape, MeasuredOrder)],
     counted: Int,
     corrected: Int,
     runs: Int,
     at: Long,
-    errorsOver: Option[DataStamp]
+    errorsOver: Option[DataStamp],
+    countsOver: Option[DataStamp]
 ) {
 
   /** A note for explain. */
@@ -236,7 +275,7 @@ final case class KnownGroup(
 }
 
 object KnownGroup {
-  def unknown(graph: JoinGraph): KnownGroup = KnownGroup(graph, Vector.empty, Vector.empty, 0, 0, 0, 0L, None)
+  def unknown(graph: JoinGraph): KnownGroup = KnownGroup(graph, Vector.empty, 0, 0, 0, 0L, None, None)
 
   private val Units = Vector(86400L -> "days", 3600L -> "hours", 60L -> "min")
 }

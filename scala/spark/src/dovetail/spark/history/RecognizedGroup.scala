@@ -38,7 +38,8 @@ final class RecognizedGroup(group: JoinGroup, forms: HistoryForms) {
    * part whose data had a stamp then, which may be another part than today.
    */
   def has(entry: HistoryEntry): Boolean = entry match {
-    case runs: GroupRuns     => places(runs).exists(of => forms.part(of.sorted).exists(_.key == runs.key))
+    case runs: GroupRuns => places(runs).exists(of => forms.part(of.sorted).exists(_.key == runs.key)) ||
+      (runs.sets.isEmpty && isNamed && forms.pattern.exists(_.key == runs.key))
     case errors: GroupErrors => isNamed && forms.pattern.exists(_.key == HistoryForms.patternOf(errors.key))
   }
 

@@ -6,7 +6,7 @@ import java.util.{Collections, WeakHashMap}
 
 import scala.ref.WeakReference
 
-import dovetail.kernel.enumerate.{JoinTree, Shape}
+import dovetail.kernel.enumerate.JoinTree
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.group.JoinGroup
@@ -69,9 +69,21 @@ object RunRecorder {
     if (recognized.size == relations.size) {
       val (pattern, shape) = (forms.pattern, Some(tree.shape))
       val template         = pattern.map(forms.template(_))
-      Some(GroupIdentity(forms.whole, pattern, template, known.errorsOver, relations, named.toMap, shape))
+      val statistics       = pattern.fold("")(forms.statistics(_))
+      Some(GroupIdentity(
+        forms.whole,
+        pattern,
+        template,
+        statistics,
+        at,
+        known.errorsOver,
+        known.countsOver,
+        relations,
+        named.toMap,
+        shape
+      ))
     } else if (recognized.nonEmpty)
-      Some(GroupIdentity(forms.part(recognized), None, None, None, relations, named.toMap, None))
+      Some(GroupIdentity(forms.part(recognized), None, None, "", at, None, None, relations, named.toMap, None))
     else None
   }
 
@@ -85,7 +97,7 @@ object RunRecorder {
     /** The order that ran; None if not all rows were read and counted, or if the order changed at run time. */
     def order(of: GroupIdentity.Whole): Option[String] =
       if (report.changedAtRun || !rows.exists(_._1.size == of.order.size)) None
-      else id.shape.map(text(_, of.order.zipWithIndex.toMap))
+      else id.shape.map(MeasuredOrder.text(_, of.order))
 
     /** Rows that the plan was made with. */
     val used: Vector[Double] = report.relations.map(_.rows.fold(1.0)(r => math.max(r.value, 1.0)))
@@ -109,31 +121,45 @@ object RunRecorder {
 
   /**
    * Notes the orders of a query that failed or was cancelled. If no order of a group has run yet, it notes the order
-   * only if memory was short: any other failure, and a user who cancels a query, says nothing about its order.
+   * only if memory, a disk or executors were short: any other failure, and a user who cancels a query, says nothing
+   * about its order. What was short once is noted for other constants, too.
    */
   private def unfinished(history: History, run: LoggedRun): Unit = {
     val index = history.now
     val at    = Instant.now().getEpochSecond
     val tried = for {
       g     <- run.query.groups if !g.changedAtRun
-      id    <- g.identity.value
-      whole <- id.form
-      shape <- id.shape
+      id    <- g.identity.value.toVector
+      shape <- id.shape.toVector
+      whole <- id.form.toVector ++ id.pattern.filter(_ => run.end == RunEnd.OutOfResources)
       relations = relationsOf(id, whole)
       before    = index.runs(whole.key).filter(sameData(_, relations))
-      if run.end == RunEnd.OutOfMemory || before.exists(_.orders.exists(_.finished))
+      if run.end == RunEnd.OutOfResources || before.exists(_.orders.exists(_.finished))
     } yield {
-      def first = GroupRuns(whole.key, relations, Map.empty, Vector.empty, numbered(id, whole), 0, at)
-      val order = MeasuredOrder(text(shape, whole.order.zipWithIndex.toMap), 0, Vector.empty)
+      val pattern = if (id.pattern.contains(whole)) None else numbered(id, whole)
+      val first   = GroupRuns(whole.key, relations, Map.empty, Vector.empty, pattern, 0, at)
+      val mark    = if (run.end == RunEnd.OutOfResources) MeasuredOrder.Short else MeasuredOrder.Unfinished
+      val order   = MeasuredOrder(MeasuredOrder.text(shape, whole.order), mark, Vector.empty)
       whole.key -> ((before.getOrElse(first), order))
     }
-    val byKey = tried.toMap
+    // a query may have groups with the same key, with constants or without
+    val byKey = tried.groupBy(_._1).map { case (key, all) => key -> all.map(_._2) }
     if (byKey.nonEmpty) history.add(byKey.keys.toVector.sorted) { (key, told) =>
-      val (known, order) = byKey(key)
-      val runs           = told(key).collect { case r: GroupRuns if sameData(r, known.relations) => r }.getOrElse(known)
-      runs.copy(orders = MeasuredOrder.added(runs.orders, order))
+      val (known, tried) = (byKey(key).head._1, byKey(key).map(_._2))
+      val runs           = told(key) match {
+        case Some(r: GroupRuns) if sameData(r, known.relations) => r
+        // the counts of other data may still be scaled, but that an order has finished over it says nothing any more
+        case Some(r: GroupRuns) if run.end == RunEnd.OutOfResources =>
+          r.copy(orders = r.orders.filterNot(o => tried.exists(_.shape == o.shape)))
+        case other => known.copy(orders = MeasuredOrder.merged(shortIn(other), known.orders))
+      }
+      runs.copy(orders = tried.foldLeft(runs.orders)(MeasuredOrder.added))
     }
   }
+
+  /** The orders of an entry that stay when the data changes: with as much data or more, they will not finish either. */
+  private def shortIn(entry: Option[HistoryEntry]): Vector[MeasuredOrder] =
+    entry.toVector.collect { case r: GroupRuns => r.orders.filter(_.isShort) }.flatten
 
   private def sameData(runs: GroupRuns, relations: Vector[GroupIdentity.OfRelation]): Boolean =
     runs.relations.map(_.data) == relations.map(_.data)
@@ -141,7 +167,24 @@ object RunRecorder {
   private def relationsOf(id: GroupIdentity, whole: GroupIdentity.Whole): Vector[GroupIdentity.OfRelation] =
     whole.order.map(id.relations(_).get)
 
+  /**
+   * The entry after a run. A run that did not read the whole group, such as a preview with a LIMIT, leaves an entry that
+   * has counted it, if files were only added since: the scaled counts tell more than those of a few inputs.
+   */
   private def runsOf(
+      key: String,
+      same: Vector[(CountedGroup, GroupIdentity.Whole)],
+      before: Option[HistoryEntry],
+      run: LoggedRun,
+      at: Long
+  ): GroupRuns = {
+    val added   = withRun(key, same, before, run, at)
+    val grownOf = same.flatMap(_._1.id.scaledFrom)
+    before.collect { case r: GroupRuns if r.isWhole && !added.isWhole && grownOf.contains(r.data) => r }
+      .getOrElse(added)
+  }
+
+  private def withRun(
       key: String,
       same: Vector[(CountedGroup, GroupIdentity.Whole)],
       before: Option[HistoryEntry],
@@ -156,7 +199,7 @@ object RunRecorder {
     val took  = run.query.nanos.fold(0L)(TimeUnit.NANOSECONDS.toMillis(_))
     val times = run.computes.map(MeasuredOrder.QueryTime(_, took, run.warm)).toVector
     val ran   = if (run.stops) Vector.empty else same.flatMap { case (g, w) => g.order(w) }.distinct
-    val tried = known.fold(Vector.empty[MeasuredOrder])(_.orders)
+    val tried = known.fold(shortIn(before))(_.orders)
     GroupRuns(
       key,
       relations,
@@ -173,23 +216,27 @@ object RunRecorder {
   private def numbered(id: GroupIdentity, whole: GroupIdentity.Whole): Option[GroupIdentity.Whole] =
     id.pattern.map(p => p.copy(order = p.order.map(whole.order.indexOf(_))))
 
-  /** Text of an order. The side with the smallest relation number comes first, so equal joins have equal texts. */
-  private def text(shape: Shape, number: Int => Int): String = {
-    def ordered(s: Shape): Shape = s match {
-      case Shape.Leaf(r)    => Shape.Leaf(number(r))
-      case Shape.Join(l, r) =>
-        val (a, b) = (ordered(l), ordered(r))
-        if (a.leaves.min < b.leaves.min) Shape.Join(a, b) else Shape.Join(b, a)
-    }
-    ordered(shape).render(_.toString)
-  }
-
   /**
    * Adds the estimation errors of a run to an entry. Errors of relations are the errors of their statistics. Errors of
    * joins exclude the errors of their relations, because the next query corrects the relations first. A set that has
    * run with the same constants before says nothing new about other constants.
+   *
+   * If statistics were collected while the query ran, the entry may tell of the new ones by now, and stays.
    */
   private def errorsOf(
+      key: String,
+      same: Vector[(CountedGroup, GroupIdentity.Whole)],
+      told: String => Option[HistoryEntry],
+      at: Long
+  ): GroupErrors = told(key) match {
+    case Some(e: GroupErrors) if isNewer(e, same.head._1.id) => e
+    case _                                                   => withErrorsOf(key, same, told, at)
+  }
+
+  private def isNewer(e: GroupErrors, than: GroupIdentity): Boolean =
+    e.statistics != than.statistics && e.at > TimeUnit.MILLISECONDS.toSeconds(than.planned)
+
+  private def withErrorsOf(
       key: String,
       same: Vector[(CountedGroup, GroupIdentity.Whole)],
       told: String => Option[HistoryEntry],
@@ -198,7 +245,9 @@ object RunRecorder {
     val id   = same.head._1.id
     val data = id.relations.flatten.map(_.data).reduce(_ + _)
     // files may have been added since
-    val known = told(key).collect { case e: GroupErrors if e.data == data || id.grownFrom.contains(e.data) => e }
+    val known = told(key).collect {
+      case e: GroupErrors if e.statistics == id.statistics && (e.data == data || id.grownFrom.contains(e.data)) => e
+    }
     val found = for {
       (g, whole)  <- withOtherConstants(same)
       (set, rows) <- g.rows.toVector
@@ -211,7 +260,8 @@ object RunRecorder {
       case (all, (set, (rows, of))) =>
         all.updated(set, all.getOrElse(set, EstimateErrors.none) + (rows, of))
     }
-    GroupErrors(key, id.relations.flatten.flatMap(_.tables).distinct, data, sets, known.fold(0)(_.runs) + 1, at)
+    val tables = id.relations.flatten.flatMap(_.tables).distinct
+    GroupErrors(key, tables, data, id.statistics, sets, known.fold(0)(_.runs) + 1, at)
   }
 
   private def withOtherConstants[A](same: Vector[(CountedGroup, A)]): Vector[(CountedGroup, A)] = {

@@ -37,8 +37,11 @@ object RunEnd {
   /** It failed or was cancelled. */
   case object Failed extends RunEnd
 
-  /** It failed because a task, an executor or the driver had too little memory, and no join method was to blame. */
-  case object OutOfMemory extends RunEnd
+  /**
+   * It failed because memory or space on a disk was short, or because executors were lost, and no join method was to
+   * blame.
+   */
+  case object OutOfResources extends RunEnd
 }
 
 object LoggedRun {

@@ -136,8 +136,10 @@ final class QueryLog {
       if (found.nonEmpty && startsFirst(plan)) {
         val atRun = GroupAtRun.report(plan)
         // if Dovetail chose the method of a join, that is to blame first, and the next run does without it
-        val short = Shortage(e).contains(Shortage.Memory) && ChosenJoin.in(plan).isEmpty
-        val end   = if (short) RunEnd.OutOfMemory else RunEnd.Failed
+        val short = Shortage(e).exists(s =>
+          Shortage.dependsOnOrder(s) && (!Shortage.isOfJoinMethod(s) || ChosenJoin.in(plan).isEmpty)
+        )
+        val end = if (short) RunEnd.OutOfResources else RunEnd.Failed
         tell(found.map(q => new LoggedRun(q.reported(q.groups.map(atRun)), LoggedRun.Name.none, end, stops = true)))
       }
     }

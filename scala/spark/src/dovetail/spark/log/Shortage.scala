@@ -11,14 +11,24 @@ object Shortage {
     val causes = Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(CausesSeen).toVector
     // the answer of the query may be too large for the driver, too
     lazy val broadcasts = causes.exists(_.getStackTrace.exists(_.getClassName.contains(BroadcastOperator)))
-    causes.iterator.flatMap {
-      case _: OutOfMemoryError => Some(Memory)
-      case cause               => Option(cause.getMessage).flatMap(m =>
-          Signs.find(s => m.contains(s._1)).map(_._2)
-            .orElse(Results.find(s => m.contains(s._1)).filter(_ => broadcasts).map(_._2))
-        )
+    causes.iterator.flatMap { cause =>
+      val told = Option(cause.getMessage).flatMap(m =>
+        Signs.find(s => m.contains(s._1)).map(_._2)
+          .orElse(Results.find(s => m.contains(s._1)).filter(_ => broadcasts).map(_._2))
+      )
+      // Spark throws such an error, too, if it cannot write to a disk what does not fit into memory
+      cause match {
+        case _: OutOfMemoryError => told.filter(_ == Disk).orElse(Some(Memory))
+        case _                   => told
+      }
     }.toSeq.headOption
   }
+
+  /** Whether the method of a join may be to blame. Neither a broadcast nor a hash table is written to a disk. */
+  def isOfJoinMethod(resource: String): Boolean = resource != Disk
+
+  /** Whether a join order may be to blame: with another one, fewer or smaller rows may need this resource. */
+  def dependsOnOrder(resource: String): Boolean = Set(Memory, Disk, Executor)(resource)
 
   /** Most nested causes that are examined: a chain of causes may be a cycle. */
   private val CausesSeen = 20
@@ -26,17 +36,36 @@ object Shortage {
   /** What is told if a task, an executor or the driver has had too little memory. */
   val Memory = "out of memory"
 
-  /** Parts of error messages and their meaning, the more specific parts first. */
+  /** What is told if a task could not write its rows to a local disk: those of a shuffle, a sort or an aggregate. */
+  val Disk = "no space on a disk"
+
+  /** What is told if executors were lost for a reason that is not known. */
+  private val Executor = "an executor was lost"
+
+  /**
+   * Parts of error messages and their meaning, the more specific parts first. An error that tells of a full disk may
+   * also tell of memory, and the loss of an executor may have a reason that tells of memory.
+   */
   private val Signs = Vector(
-    "OutOfMemory"                 -> Memory,
-    "UNABLE_TO_ACQUIRE_MEMORY"    -> Memory,
-    "Can't acquire"               -> Memory,
-    "CANNOT_ACQUIRE_MEMORY"       -> Memory,
-    "Java heap space"             -> Memory,
-    "GC overhead limit"           -> Memory,
-    "Not enough memory"           -> Memory,
-    "exceeding memory limits"     -> Memory,
-    "ExecutorLostFailure"         -> "an executor was lost",
+    "No space left on device"  -> Disk,
+    "OutOfMemory"              -> Memory,
+    "UNABLE_TO_ACQUIRE_MEMORY" -> Memory,
+    "Can't acquire"            -> Memory,
+    "CANNOT_ACQUIRE_MEMORY"    -> Memory,
+    "Java heap space"          -> Memory,
+    "GC overhead limit"        -> Memory,
+    "Not enough memory"        -> Memory,
+    // YARN, by the limit that a container exceeded
+    "exceeding memory limits"          -> Memory,
+    "exceeding physical memory limits" -> Memory,
+    "exceeding virtual memory limits"  -> Memory,
+    // the status of a process that the kernel killed (128 + SIGKILL): YARN, Kubernetes, a standalone cluster
+    "Exit status: 137"     -> Memory,
+    "exit code 137"        -> Memory,
+    "exited with code 137" -> Memory,
+    // Kubernetes, of an executor that has ended itself
+    "(JVM OOM)"                   -> Memory,
+    "ExecutorLostFailure"         -> Executor,
     "EXECUTOR_BROADCAST_JOIN"     -> "the broadcast was too large",
     "Could not execute broadcast" -> "the broadcast took too long",
     "broadcastTimeout"            -> "the broadcast took too long",

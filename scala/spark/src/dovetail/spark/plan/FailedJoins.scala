@@ -63,7 +63,10 @@ object FailedJoins {
     }
 
     private def ended(e: SparkListenerSQLExecutionEnd): Unit = FailOpen("noting a failed join", (_: String) => ())(
-      for (execution <- Option(e.qe); failure <- e.executionFailure; short <- Shortage(failure))
+      for (
+        execution <- Option(e.qe); failure <- e.executionFailure;
+        short     <- Shortage(failure) if Shortage.isOfJoinMethod(short)
+      )
         learn(execution, short)(JoinFailures(execution.sparkSession).add(_))
     )
 

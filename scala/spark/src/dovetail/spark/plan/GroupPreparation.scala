@@ -104,11 +104,14 @@ final class GroupPreparation(
       predicates: JoinPredicates,
       reduced: Set[Int]
   ): PreparedGroup = {
-    val graph   = new GroupGraph(group, leaves, predicates, statistics, repeated, above, planner).graph
-    val now     = settings
-    val sources = graph.relations.map(_.profile.rows.source)
-    val forms   = new LazyValue(() =>
-      new HistoryForms(group, predicates, sources, now, new GroupForm(group, predicates, graph, _, nulls = true))
+    val graph = new GroupGraph(group, leaves, predicates, statistics, repeated, above, planner).graph
+    val now   = settings
+    val bases = leaves.indices.toVector.map { i =>
+      val source = graph.relations(i).profile.rows.source
+      HistoryForms.Basis(source, statistics.samples(leaves(i)).isDefined, statistics.version(leaves(i)))
+    }
+    val forms = new LazyValue(() =>
+      new HistoryForms(group, predicates, bases, now, new GroupForm(group, predicates, graph, _, nulls = true))
     )
     val ready = PreparedGroup(
       group,

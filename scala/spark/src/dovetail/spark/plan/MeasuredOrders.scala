@@ -3,7 +3,6 @@ package org.apache.spark.sql.dovetail.plan
 import dovetail.kernel.enumerate.{JoinTree, Outcome, Search}
 import org.apache.spark.sql.dovetail.history.MeasuredOrder
 import org.apache.spark.sql.dovetail.report.Decision
-import org.apache.spark.sql.dovetail.steer.OrderHint
 
 /**
  * Chooses the order of a group that has run before: the best of the orders that have run, or the one that the search
@@ -15,16 +14,15 @@ import org.apache.spark.sql.dovetail.steer.OrderHint
  * was tried turned out better than those before it. So a group changes to a slower order at most once. An order whose
  * run failed or was cancelled is never the best, and ends the trials.
  *
- * If no order has run to its end, and another one than the written order was out of memory, the written order is used:
- * it needs what plain Spark needs.
+ * If no order has run to its end, and another one than the written order was short of memory, a disk or executors, the
+ * written order is used: it needs what plain Spark needs. This holds for other data and other constants, too.
  */
 final class MeasuredOrders(ready: PreparedGroup, search: Search) {
   import MeasuredOrders._
 
   private val all: Vector[OrderRun] = for {
-    order   <- ready.known.orders
-    shape   <- OrderHint.numbered(order.shape, ready.known.order).toOption.toVector
-    outcome <- search.priced(shape, ready.group.shape)
+    (shape, order) <- ready.known.orders
+    outcome        <- search.priced(shape, ready.group.shape)
   } yield OrderRun(order, rowsOf(outcome.best), outcome.best.cost.total)(outcome)
 
   private val ran = all.filter(_.order.finished)
@@ -34,7 +32,7 @@ final class MeasuredOrders(ready: PreparedGroup, search: Search) {
     if (ran.isEmpty) {
       val original    = found.original.shape
       val asWritten   = all.nonEmpty && !all.exists(_.outcome.best.shape.sameJoins(original))
-      val (plan, why) = if (asWritten) (found.asWritten, Some(OutOfMemory)) else (found, None)
+      val (plan, why) = if (asWritten) (found.asWritten, Some(OutOfResources)) else (found, None)
       Choice(plan, hasRun = false, proven = false, why)
     } else {
       val chosen   = best(ran)
@@ -92,7 +90,8 @@ private[dovetail] object MeasuredOrders {
    */
   private val MoreRows = 1.1
 
-  private val OutOfMemory = "the written order is used, because another one ran out of memory"
+  private val OutOfResources =
+    "the written order is used, because another one ran out of memory or disk space, or lost its executors"
 
   private def rowsOf(tree: JoinTree): Double = tree.joins.map(_.rows.value).sum
 

@@ -6,22 +6,28 @@ import dovetail.kernel.enumerate.Shape
  * The keys that identify a join group, and the sets of relations that its plan joined, in later runs. The keys are
  * hashes of canonical forms (`steer.GroupForm`), so no constant of a query is stored.
  *
- * @param form      key of the recognized relations and their joins, with constants; None if the predicates of the joins
- *                  may return different results
- * @param pattern   key of the whole group, without constants; None if the group has no constants, or not all of its
- *                  relations are recognized
- * @param template  the same for the errors of estimates, which depend on the statistics, too
- * @param grownFrom state of the data whose estimation errors still count, because files were only added since
- * @param relations keys of the relations by number; None for a relation without a name, without recognizable data, or
- *                  with an expression that may return different results
- * @param sets      keys of the recognized relations, and of the chosen plan's joins of only these
- * @param shape     join order of the chosen plan; None if not all relations are recognized
+ * @param form       key of the recognized relations and their joins, with constants; None if the predicates of joins
+ *                   may return different results
+ * @param pattern    key of the whole group, without constants; None if the group has no constants, or not all of its
+ *                   relations are recognized
+ * @param template   the same for the errors of estimates, which depend on the statistics, too
+ * @param statistics version of these statistics: the same for the same content
+ * @param planned    when the query was planned, in milliseconds of the system's clock
+ * @param grownFrom  state of the data whose estimation errors still count, because files were only added since
+ * @param scaledFrom state of the data whose row counts still count in the same way
+ * @param relations  keys of the relations by number; None for a relation without a name, without recognizable data, or
+ *                   with an expression that may return different results
+ * @param sets       keys of the recognized relations, and of the chosen plan's joins of only these
+ * @param shape      join order of the chosen plan; None if not all relations are recognized
  */
 final case class GroupIdentity(
     form: Option[GroupIdentity.Whole],
     pattern: Option[GroupIdentity.Whole],
     template: Option[GroupIdentity.Whole],
+    statistics: String,
+    planned: Long,
     grownFrom: Option[DataStamp],
+    scaledFrom: Option[DataStamp],
     relations: Vector[Option[GroupIdentity.OfRelation]],
     sets: Map[Set[Int], GroupIdentity.OfSet],
     shape: Option[Shape]

@@ -8,7 +8,7 @@ import dovetail.kernel.cost.{BroadcastMemory, ClusterFacts}
 import dovetail.kernel.profile.Assumptions
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable}
-import org.apache.spark.sql.dovetail.base.FailOpen
+import org.apache.spark.sql.dovetail.base.{FailOpen, LazyValue}
 import org.apache.spark.sql.dovetail.deadline.SharedFileIndex
 import org.apache.spark.sql.dovetail.leaf.{ColumnarFormat, LeafNames, MalformedRecords}
 import org.apache.spark.sql.execution.datasources.{
@@ -53,6 +53,16 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
    */
   def statistics(name: String, table: Option[CatalogTable]): Option[CatalogStatistics] =
     table.flatMap(t => whole.get(t.identifier).orElse(t.stats)).filter(s => sensible(name, s.rowCount).isDefined)
+
+  /**
+   * A number that changes if another ANALYZE changes the statistics of a table; 0 without statistics. It leaves out the
+   * size in bytes, which Spark also sets without an ANALYZE, and is the same in every JVM. It is computed at the first
+   * use because a table may have very many columns.
+   */
+  def version(name: String, table: Option[CatalogTable]): LazyValue[Long] = statistics(name, table) match {
+    case Some(s) => new LazyValue(() => (s.rowCount, s.colStats).hashCode.toLong)
+    case None    => LazyValue.made(0L)
+  }
 
   /** Statistics of a relation, and whether their count is certain; None if the data of the table refutes the count. */
   def apply(r: LogicalRelation): Option[CatalogCount] = verdicts.computeIfAbsent(r, judged(_))

@@ -6,7 +6,7 @@ import dovetail.kernel.profile._
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, CTERelationRef, LeafNode, LogicalPlan, Statistics}
-import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
+import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, LazyValue}
 import org.apache.spark.sql.dovetail.database.{DatabaseStatistics, PushedPredicates}
 import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
@@ -113,6 +113,18 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     case r: LogicalRelation   => catalog.learnFrom(r.catalogTable)
     case r: HiveTableRelation => catalog.learnFrom(Some(r.tableMeta))
     case _                    =>
+  }
+
+  /** A number that changes if the statistics of a leaf's table are collected anew, and are others then. */
+  def version(leaf: LeafNode): LazyValue[Long] = known.find(leaf) match {
+    case Some(t) => LazyValue.made(t.collectedAt)
+    case None    =>
+      val table = leaf match {
+        case r: LogicalRelation   => r.catalogTable
+        case r: HiveTableRelation => Some(r.tableMeta)
+        case _                    => None
+      }
+      catalog.version(LeafNames.name(leaf), table)
   }
 
   /** Rows of a relation's files, if all of them were counted. */

@@ -8,7 +8,7 @@ import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationPr
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.base.{DovetailConf, LazyValue}
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.{Conditions, ConstantColumn, DistinctValues, Widths}
 import org.apache.spark.sql.dovetail.report.Trace
@@ -62,6 +62,12 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   /** Does so at the first question: a plan without joins to order has none. */
   def readWhenAsked(plan: LogicalPlan): Unit = unread = Some(plan)
+
+  /** A number that changes if the statistics of a table of the plan are collected anew, and are others then. */
+  def version(plan: LogicalPlan): LazyValue[Long] = {
+    val all = plan.collectLeaves().toVector.collect { case l: LeafNode => leaves.version(l) }
+    new LazyValue(() => all.map(_.value).sum)
+  }
 
   private def readNow(): Unit = unread.foreach { p => unread = None; Trace.timed("footers")(readAhead(p)) }
 
