@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.LeftOuter
+import org.apache.spark.sql.dovetail.report.Trace
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.joins.{BroadcastNestedLoopJoinExec, CartesianProductExec}
 
@@ -78,5 +79,35 @@ class NestedLoopSuite extends DovetailSuite with SuiteTables {
     }
     // the written order has a product
     withThreshold(100L)(assert(products(physical(sql)) <= dovetail(on = false)(products(physical(sql)))))
+  }
+
+  /** The nested loops of the plans that were chosen, as their relations. */
+  private def loops(trace: Trace): Seq[Set[String]] =
+    trace.groups.flatMap(_.joins).filter(_.method == "nested loop").map(_.relations.toSet)
+
+  test("a loop over inputs that may have far more rows than estimated is not taken, and explain says why") {
+    val sql = "SELECT count(*), sum(b.v) FROM loose_b b JOIN loose_a a ON a.k = b.k JOIN loose_c c ON c.j = b.j " +
+      "AND a.x < c.y WHERE a.c = 5"
+    def made(name: String, columns: String, rows: Int): Unit = table(name, s"SELECT $columns FROM range($rows)")
+    made("loose_a", "CAST(id % 10 AS INT) k, CAST(id % 10007 AS INT) c, CAST(id * 5 AS INT) x", 200000)
+    made("loose_b", "CAST(id % 10 AS INT) k, CAST(id % 4000 AS INT) j, CAST(id AS INT) v", 200000)
+    made("loose_c", "CAST(id % 4000 AS INT) j, CAST(id % 1000 AS INT) y", 40000)
+    withConf("spark.dovetail.privateColumns" -> "loose_a.c")(
+      Seq("loose_a", "loose_b", "loose_c").foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect())
+    )
+    withThreshold(1L << 20) {
+      // nothing is known of a.c but the number of its values
+      withConf("spark.dovetail.sample.counts" -> "false", "spark.dovetail.sample.files" -> "false") {
+        val trace = traced(sql)._2
+        assert(loops(trace).isEmpty, trace.groups.map(_.reason))
+        assert(trace.groups.nonEmpty && trace.groups.forall(_.reason.contains(
+          "the join of c with a would compare all pairs of their rows, about 40,000 times 20 by the estimates, but " +
+            "possibly 40,000 times 200,000"
+        )))
+      }
+      // the rows with a.c = 5 are read
+      assert(loops(traced(sql)._2) == Seq(Set("a", "c")), traced(sql)._2.groups)
+      sameAnswer(sql)
+    }
   }
 }

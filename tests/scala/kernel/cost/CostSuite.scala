@@ -205,6 +205,19 @@ class CostSuite extends AnyFunSuite {
     }
   }
 
+  test("with loops at most, the pairs of a nested loop are those of the most rows, in the search and in the parts") {
+    def own(text: String) = {
+      val graph = GraphText(text)
+      val costs = new PhysicalCosts(k, noSwap, loopsAtMost = true)
+      new Search(graph, costs, Budget.unlimited).run(GraphText.shape("(A B)", graph)).best.joins.last
+    }
+    val j = own("A 1000 bytes=20 upper=7000; B 500 bytes=30 upper=900")
+    assert(j.own.hash === 7000.0 * 900 * k.nestedLoopPair && j.own.broadcast === broadcast(500, 30))
+    assert(j.choice().ways.map(_.cost) == Vector(j.own.total) && j.left.most == 7000.0 && j.right.most == 900.0)
+    val unknown = own("A 1000 bytes=20 upper=1e30; B 500 bytes=30 upper=1e30")
+    assert(unknown.own.hash === 1e30 * k.nestedLoopPair)
+  }
+
   test("an equality over several relations is something to shuffle by") {
     val tree = priced("A 1000; B 1000; C 1000; A.x:1000=B.x:1000; A+B=C 0.001", "((A B) C)", noSwap)
     assert(tree.joins.map(_.method) == Vector(SortMerge, SortMerge))

@@ -1,6 +1,7 @@
 package dovetail.kernel.cost
 
 import dovetail.kernel.cost.JoinMethod._
+import dovetail.kernel.profile.Estimate
 
 /**
  * Cost of a join as Spark executes it: exchanges, sort, hash build and probe, rows produced, broadcasts.
@@ -14,8 +15,11 @@ import dovetail.kernel.cost.JoinMethod._
  * goes to disk ([[SortMemory]]). A broadcast may save part of a scan ([[ScanPruning]]). A predicate beside the
  * equalities of a join is tested on every pair of rows with equal keys. Each pair that it drops costs as much as a pair
  * of a nested loop.
+ *
+ * @param loopsAtMost whether nested loops are priced by the most rows that their inputs may have, and not by estimates
  */
-final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends CostModel {
+final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts, loopsAtMost: Boolean = false)
+    extends CostModel {
   import PhysicalCosts._
   import constants._
 
@@ -323,7 +327,8 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
   private def dropped(pairs: Double): Double = math.max(0.0, pairs) * nestedLoopPair
 
   /** Cost of comparing every pair of rows. */
-  private def compared(l: SubPlan, r: SubPlan): Double = l.rows * r.rows * nestedLoopPair
+  private def compared(l: SubPlan, r: SubPlan): Double =
+    nestedLoopPair * (if (loopsAtMost) math.min(Estimate.Ceiling, l.most * r.most) else l.rows * r.rows)
 
   private def nestedLoop(l: SubPlan, r: SubPlan, copied: SubPlan): Double = compared(l, r) + broadcast(copied)
 

@@ -73,7 +73,8 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
       skew = keys.skewOf(r),
       pruning = keys.pruningOf(r),
       selective = keys.selective(Array(r), 1),
-      copies = relation.copies
+      copies = relation.copies,
+      most = most
     )
     plan.beginAsInput(costs.scan(plan) + filters(r, costs), keys.partitioningOf(r))
     plan
@@ -122,7 +123,8 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
       pruning = keys.pruningOf(buffer, n),
       selective = keys.selective(buffer, n),
       residual = residuals.shareOf(buffer, n),
-      above = if (n == graph.size) keys.above(rows) else ExchangeAbove.Nothing
+      above = if (n == graph.size) keys.above(rows) else ExchangeAbove.Nothing,
+      most = most
     )
   }
 

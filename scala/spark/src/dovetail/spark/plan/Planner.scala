@@ -196,6 +196,9 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
   /** The same without broadcasts that may take more than this number of bytes of memory. */
   def costsWithin(memory: Double): CostModel = costModel(staticBytes, memory)
 
+  /** The same with nested loops at the most rows that their inputs may have. */
+  def costsOfLoops: CostModel = costModel(staticBytes, loopsAtMost = true)
+
   def basis: DecisionBasis = new DecisionBasis(minGain, broadcastThreshold, broadcastMemory, costs.name)
 
   /** Prices the written order as Spark executes it by itself. */
@@ -205,7 +208,11 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
     if (!DovetailConf.BroadcastEnabled.get(conf) || FewTasks(plan, allTasks)) 0.0
     else math.max(0L, broadcastThreshold).toDouble
 
-  private def costModel(staticBytes: Double, memory: Double = Double.PositiveInfinity): CostModel =
+  private def costModel(
+      staticBytes: Double,
+      memory: Double = Double.PositiveInfinity,
+      loopsAtMost: Boolean = false
+  ): CostModel =
     DovetailConf.CostModel.get(conf) match {
       case "cardWeight" => new CardWeightCosts(DovetailConf.CardWeight.get(conf))
       case model        =>
@@ -216,7 +223,7 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
             s"${DovetailConf.CostModel.key} is '$model'."
         )
         val limit = math.min(facts.staticMemory, memory)
-        new PhysicalCosts(constants, facts.copy(staticBytes = staticBytes, staticMemory = limit))
+        new PhysicalCosts(constants, facts.copy(staticBytes = staticBytes, staticMemory = limit), loopsAtMost)
     }
 
   /** Whether Spark refuses the plan. */
