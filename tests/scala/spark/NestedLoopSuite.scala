@@ -21,7 +21,13 @@ class NestedLoopSuite extends DovetailSuite with SuiteTables {
       "CAST(id AS INT) lo, CAST(id + 5 AS INT) hi, CAST(id AS INT) id, sha2(CAST(id AS STRING), 256) p",
       2000
     )
-    tables.foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect())
+    def many(name: String, columns: String, rows: Int): Unit = table(name, s"SELECT $columns FROM range($rows)")
+    many("loose_a", "CAST(id % 10 AS INT) k, CAST(id % 10007 AS INT) c, CAST(id * 5 AS INT) x", 200000)
+    many("loose_b", "CAST(id % 10 AS INT) k, CAST(id % 4000 AS INT) j, CAST(id AS INT) v", 200000)
+    many("loose_c", "CAST(id % 4000 AS INT) j, CAST(id % 1000 AS INT) y", 40000)
+    withConf("spark.dovetail.privateColumns" -> "loose_a.c")(
+      tables.foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect())
+    )
   }
 
   private def withThreshold[A](bytes: Long)(body: => A): A = withConf(
@@ -85,20 +91,14 @@ class NestedLoopSuite extends DovetailSuite with SuiteTables {
   private def loops(trace: Trace): Seq[Set[String]] =
     trace.groups.flatMap(_.joins).filter(_.method == "nested loop").map(_.relations.toSet)
 
+  private val triangle = "SELECT count(*), sum(b.v) FROM loose_b b JOIN loose_a a ON a.k = b.k " +
+    "JOIN loose_c c ON c.j = b.j AND a.x < c.y WHERE a.c = 5"
+
   test("a loop over inputs that may have far more rows than estimated is not taken, and explain says why") {
-    val sql = "SELECT count(*), sum(b.v) FROM loose_b b JOIN loose_a a ON a.k = b.k JOIN loose_c c ON c.j = b.j " +
-      "AND a.x < c.y WHERE a.c = 5"
-    def made(name: String, columns: String, rows: Int): Unit = table(name, s"SELECT $columns FROM range($rows)")
-    made("loose_a", "CAST(id % 10 AS INT) k, CAST(id % 10007 AS INT) c, CAST(id * 5 AS INT) x", 200000)
-    made("loose_b", "CAST(id % 10 AS INT) k, CAST(id % 4000 AS INT) j, CAST(id AS INT) v", 200000)
-    made("loose_c", "CAST(id % 4000 AS INT) j, CAST(id % 1000 AS INT) y", 40000)
-    withConf("spark.dovetail.privateColumns" -> "loose_a.c")(
-      Seq("loose_a", "loose_b", "loose_c").foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect())
-    )
     withThreshold(1L << 20) {
       // nothing is known of a.c but the number of its values
       withConf("spark.dovetail.sample.counts" -> "false", "spark.dovetail.sample.files" -> "false") {
-        val trace = traced(sql)._2
+        val trace = traced(triangle)._2
         assert(loops(trace).isEmpty, trace.groups.map(_.reason))
         assert(trace.groups.nonEmpty && trace.groups.forall(_.reason.contains(
           "the join of c with a would compare all pairs of their rows, about 40,000 times 20 by the estimates, but " +
@@ -106,8 +106,27 @@ class NestedLoopSuite extends DovetailSuite with SuiteTables {
         )))
       }
       // the rows with a.c = 5 are read
-      assert(loops(traced(sql)._2) == Seq(Set("a", "c")), traced(sql)._2.groups)
-      sameAnswer(sql)
+      assert(loops(traced(triangle)._2) == Seq(Set("a", "c")), traced(triangle)._2.groups)
+      sameAnswer(triangle)
     }
+  }
+
+  test("a cost model without a price for loops adds none") {
+    def pairs(plan: SparkPlan) = plan.collect {
+      case p: CartesianProductExec        => p
+      case j: BroadcastNestedLoopJoinExec => j
+    }
+    withConf("spark.dovetail.cost.model" -> "cardWeight")(
+      for {
+        (threshold, why) <- Seq(
+          4000L      -> "neither of them may be broadcast, and there is no equality",
+          (1L << 20) -> "has no equality, and the cost model has no price for it"
+        )
+      } withThreshold(threshold) {
+        assert(pairs(physical(triangle)).isEmpty, s"threshold $threshold")
+        val reasons = traced(triangle)._2.groups.map(_.reason)
+        assert(reasons.nonEmpty && reasons.forall(_.contains(why)), reasons)
+      }
+    )
   }
 }

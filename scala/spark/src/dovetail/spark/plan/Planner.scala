@@ -143,6 +143,9 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
   /** Whether inputs that decide between plans are counted. Only the physical cost model has costs in nanoseconds. */
   def countsInputs: Boolean = DovetailConf.SampleCounts.get(conf) && costs.isInstanceOf[PhysicalCosts]
 
+  /** Whether the cost model has a price for nested loops. */
+  def pricesLoops: Boolean = costs.isInstanceOf[PhysicalCosts]
+
   /** Whether inputs are reduced by Bloom filters on their keys, if the costs favor it. */
   def reduces: Boolean = DovetailConf.Reducers.get(conf) || reducesAlways
 
