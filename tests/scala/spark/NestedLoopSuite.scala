@@ -129,4 +129,15 @@ class NestedLoopSuite extends DovetailSuite with SuiteTables {
       }
     )
   }
+
+  test("a loop over a table of one small file is priced as one task") {
+    val sql = "SELECT count(*) FROM wide c JOIN few a ON a.x BETWEEN c.lo AND c.hi JOIN flags b ON a.k = b.k"
+    // without a cost of opening, Spark splits the file among all tasks
+    def pairs(opening: String) = withThreshold(1L << 20)(withConf("spark.sql.files.openCostInBytes" -> opening)(
+      traced(sql)._2.groups.flatMap(_.joins).filter(_.method == "nested loop").map(_.cost.hash)
+    ))
+    val (one, split) = (pairs("4m"), pairs("0"))
+    assert(one.nonEmpty && one.size == split.size)
+    one.zip(split).foreach { case (o, s) => assert(math.abs(o / s - 2.0) < 0.01, s"$o and $s") }
+  }
 }

@@ -42,8 +42,8 @@ trait CostModel {
 /**
  * The formula with which Spark's cost-based optimizer was published (Hu et al. 2017; today it compares ratios of rows
  * and of bytes with the same weight): `weight * rows + (1 - weight) * bytes`, summed over the joins. It has no physical
- * properties. The only method that it names is the nested loop. It has no price for one: it counts the rows that remain,
- * not the pairs of rows that are compared.
+ * properties. The only method that it names is the nested loop. It has no price for one: it counts the rows that
+ * remain, not the pairs of rows that are compared.
  *
  * @param weight weight of the rows, 0 to 1 (`spark.dovetail.cost.cardWeight`)
  */

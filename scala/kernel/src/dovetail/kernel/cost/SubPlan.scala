@@ -25,6 +25,7 @@ package dovetail.kernel.cost
  * @param residual  share of the pairs that its predicates keep, apart from the equalities by which joins hash or sort
  * @param above     exchange above the set, which only the set of all relations has; part of the cost of its plans
  * @param most      rows that the set should not exceed, however wrong its estimate is
+ * @param tasks     about how many tasks return its rows; infinite if that is unknown
  */
 class SubPlan(
     val relation: Int,
@@ -39,7 +40,8 @@ class SubPlan(
     val copies: Int = 1,
     val residual: Double = 1.0,
     val above: ExchangeAbove = ExchangeAbove.Nothing,
-    val most: Double = Double.PositiveInfinity
+    val most: Double = Double.PositiveInfinity,
+    val tasks: Double = Double.PositiveInfinity
 ) {
   import SubPlan.{Alternative, Alternatives, Unpartitioned}
 
@@ -61,7 +63,8 @@ class SubPlan(
       of.copies,
       of.residual,
       of.above,
-      of.most
+      of.most,
+      of.tasks
     )
 
   /** The same set, without its plans. */
