@@ -25,6 +25,7 @@ class NestedLoopSuite extends DovetailSuite with SuiteTables {
     many("loose_a", "CAST(id % 10 AS INT) k, CAST(id % 10007 AS INT) c, CAST(id * 5 AS INT) x", 200000)
     many("loose_b", "CAST(id % 10 AS INT) k, CAST(id % 4000 AS INT) j, CAST(id AS INT) v", 200000)
     many("loose_c", "CAST(id % 4000 AS INT) j, CAST(id % 1000 AS INT) y", 40000)
+    many("heavy", "CAST(id % 4000 AS INT) j, CAST(id AS INT) v, sha2(CAST(id AS STRING), 256) noise", 120000)
     withConf("spark.dovetail.privateColumns" -> "loose_a.c")(
       tables.foreach(t => spark.sql(s"DOVETAIL ANALYZE TABLE $t").collect())
     )
@@ -139,5 +140,28 @@ class NestedLoopSuite extends DovetailSuite with SuiteTables {
     val (one, split) = (pairs("4m"), pairs("0"))
     assert(one.nonEmpty && one.size == split.size)
     one.zip(split).foreach { case (o, s) => assert(math.abs(o / s - 2.0) < 0.01, s"$o and $s") }
+  }
+
+  test("a JSON table without a known bound, which Spark broadcasts: its loop may move to another place") {
+    val sql = "SELECT count(*) FROM heavy b JOIN spans_json s ON b.v BETWEEN s.lo AND s.hi JOIN flags f ON b.j = f.k " +
+      "WHERE f.flag < 50"
+    withTables("spans_json") {
+      spark.sql(
+        "CREATE TABLE spans_json USING json AS SELECT id lo, id + 5 hi, sha2(CAST(id AS STRING), 256) p " +
+          "FROM range(0, 12000, 1, 1)"
+      )
+      val size = spark.table("spans_json").queryExecution.optimizedPlan.stats.sizeInBytes
+      assert(size > (1L << 20) && size < (2L << 20))
+      withThreshold(2L << 20) {
+        val trace = traced(sql)._2
+        assert(trace.groups.nonEmpty && trace.groups.forall(_.status == "reordered"), trace.groups.map(_.reason))
+        assert(loops(trace).forall(_ == Set("b", "s", "f")))
+        assert(trace.groups.head.relations.find(_.name == "s").flatMap(_.rows).exists(_.upper >= 1e30))
+        val sides = physical(sql).collect { case j: BroadcastNestedLoopJoinExec =>
+          (if (j.buildSide == BuildLeft) j.left else j.right).toString.contains("spans_json")
+        }
+        assert(sides == Seq(true))
+      }
+    }
   }
 }

@@ -24,14 +24,14 @@ final class CopiedInputs(top: LogicalPlan, leaves: Vector[LogicalPlan], written:
   /**
    * Why an order must not be taken, or None. An order that the user asked for is not checked.
    *
-   * @param one    bytes of memory that a broadcast may take
-   * @param memory bytes of memory that a side may take which Spark broadcasts for lack of another way
-   * @param names  names of the relations
-   * @param priced whether the cost model counts the pairs of rows that a nested loop compares
+   * @param broadcasts broadcasts of the order
+   * @param memory     bytes of memory that a side may take which Spark broadcasts for lack of another way
+   * @param names      names of the relations
+   * @param priced     whether the cost model counts the pairs of rows that a nested loop compares
    */
   def exceeding(
       decision: Decision,
-      one: Double,
+      broadcasts: => GroupBroadcasts,
       memory: Double,
       names: Vector[String],
       priced: Boolean
@@ -42,7 +42,7 @@ final class CopiedInputs(top: LogicalPlan, leaves: Vector[LogicalPlan], written:
       best.joins.flatMap(copied(_, memory)).headOption.map(input =>
         s"Spark would have to broadcast ${input.relations.map(names).mkString(", ")} for lack of another way to run " +
           "the join, and that may take more memory than there is"
-      ).orElse(newProduct(best, new GroupBroadcasts(best, one, BroadcastRoom.of(one), _ => false)).map(j =>
+      ).orElse(newProduct(best, broadcasts).map(j =>
         s"Spark would read ${j.left.relations.map(names).mkString(", ")} once for each partition of " +
           s"${j.right.relations.map(names).mkString(", ")}: neither of them may be broadcast, and there is no equality"
       )).orElse((if (priced) None else LoopRisk.added(best, decision.outcome.original).headOption).map(j =>
@@ -64,7 +64,7 @@ final class CopiedInputs(top: LogicalPlan, leaves: Vector[LogicalPlan], written:
 
   /** A Cartesian product, if the written order has none. */
   private def newProduct(best: JoinTree, broadcasts: GroupBroadcasts): Option[JoinTree.Join] =
-    best.joins.find(j => j.operator.isEmpty && j.method == JoinMethod.NestedLoop && !broadcasts.loops.contains(j))
+    best.joins.find(j => j.operator.isEmpty && j.method == JoinMethod.NestedLoop && !broadcasts.copies(j))
       .filter(_ => !top.exists { case j: Join => SparkBuildSide.isProduct(j); case _ => false })
 }
 
