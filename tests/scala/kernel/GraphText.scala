@@ -21,7 +21,8 @@ import dovetail.kernel.profile.{
  * {{{
  *   A 1000                    relation A: 1000 rows
  *   B 50/1000 bytes=40        predicates keep 50 of 1000 rows; 40 bytes per row (100 if not given)
- *   C 10 broadcast            the engine would broadcast C; `upper=20`: at most 20 rows
+ *   C 10 broadcast            the engine would broadcast C; `upper=20`: at most 20 rows; `tasks=2`: 2 tasks
+ *                             read it
  *   C key x,y                 (x, y) is certainly unique in C
  *   C files x,y               its files are partitioned by x and y
  *   C hashed x,y              its rows are partitioned by the hash of x and y
@@ -136,7 +137,8 @@ object GraphText {
           RowBytes.fixed(facts.getOrElse("bytes", 100.0) - Assumptions.RowOverhead),
           broadcast,
           partitions = files(name),
-          hashedBy = hashed(name)
+          hashedBy = hashed(name),
+          tasks = facts.getOrElse("tasks", Double.PositiveInfinity)
         )
       },
       classes.zipWithIndex.map { case (members, i) =>

@@ -205,6 +205,34 @@ class CostSuite extends AnyFunSuite {
     }
   }
 
+  test("with loops at most, the pairs of a nested loop are those of the most rows, in the search and in the parts") {
+    def own(text: String) = {
+      val graph = GraphText(text)
+      val costs = new PhysicalCosts(k, noSwap, loopsAtMost = true)
+      new Search(graph, costs, Budget.unlimited).run(GraphText.shape("(A B)", graph)).best.joins.last
+    }
+    val j = own("A 1000 bytes=20 upper=7000; B 500 bytes=30 upper=900")
+    assert(j.own.hash === 7000.0 * 900 * k.nestedLoopPair && j.own.broadcast === broadcast(500, 30))
+    assert(j.choice().ways.map(_.cost) == Vector(j.own.total) && j.left.most == 7000.0 && j.right.most == 900.0)
+    val unknown = own("A 1000 bytes=20 upper=1e30; B 500 bytes=30 upper=1e30")
+    assert(unknown.own.hash === 1e30 * k.nestedLoopPair)
+  }
+
+  test("the pairs of a nested loop are compared in the tasks that read its larger side") {
+    val all                 = 1000.0 * 500 * k.nestedLoopPair
+    val facts               = noSwap.copy(tasks = 100)
+    def pairs(text: String) = join(text, facts).own.hash
+    assert(pairs("A 1000 bytes=20; B 500 bytes=30") === all)
+    assert(pairs("A 1000 bytes=20 tasks=1; B 500 bytes=30") === all * 100)
+    assert(pairs("A 1000 bytes=20 tasks=50; B 500 bytes=30 tasks=1") === all * 2)
+    assert(pairs("A 1000 bytes=20 tasks=500; B 500 bytes=30 tasks=1") === all)
+    // the tasks of a join are those of its input with the most tasks
+    val text = "A 1000 tasks=4; B 1000 tasks=20; C 5 tasks=1; A.x:1000=B.x:1000; B~C 0.5"
+    assert(priced(text, "((A B) C)", facts).joins.last.own.hash === 1000.0 * 5 * k.nestedLoopPair * 5)
+    val one = join("A 1000 bytes=20 tasks=1; B 500 bytes=30", facts)
+    assert(one.choice().ways.map(_.cost) == Vector(one.own.total), "in the search and in the parts")
+  }
+
   test("an equality over several relations is something to shuffle by") {
     val tree = priced("A 1000; B 1000; C 1000; A.x:1000=B.x:1000; A+B=C 0.001", "((A B) C)", noSwap)
     assert(tree.joins.map(_.method) == Vector(SortMerge, SortMerge))

@@ -42,7 +42,8 @@ trait CostModel {
 /**
  * The formula with which Spark's cost-based optimizer was published (Hu et al. 2017; today it compares ratios of rows
  * and of bytes with the same weight): `weight * rows + (1 - weight) * bytes`, summed over the joins. It has no physical
- * properties.
+ * properties. The only method that it names is the nested loop. It has no price for one: it counts the rows that
+ * remain, not the pairs of rows that are compared.
  *
  * @param weight weight of the rows, 0 to 1 (`spark.dovetail.cost.cardWeight`)
  */
@@ -54,7 +55,9 @@ final class CardWeightCosts(weight: Double) extends CostModel {
   def filter(work: FilterWork): Option[Double] = None
 
   def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit =
-    out.offer(left.cost(0) + right.cost(0) + own(out), 0L, JoinMethod.Unspecified, left, 0, right, 0, 0.0)
+    out.offer(left.cost(0) + right.cost(0) + own(out), 0L, method(equi), left, 0, right, 0, 0.0)
+
+  private def method(equi: Boolean): JoinMethod = if (equi) JoinMethod.Unspecified else JoinMethod.NestedLoop
 
   def join(left: SubPlan, right: SubPlan, out: SubPlan, operator: OperatorJoin): Unit =
     join(left, right, out, 0L, operator.equi)

@@ -1,6 +1,7 @@
 package dovetail.kernel.cost
 
 import dovetail.kernel.cost.JoinMethod._
+import dovetail.kernel.profile.Estimate
 
 /**
  * Cost of a join as Spark executes it: exchanges, sort, hash build and probe, rows produced, broadcasts.
@@ -13,9 +14,13 @@ import dovetail.kernel.cost.JoinMethod._
  * time of its slowest task times the number of tasks ([[KeySkew]]). The part of a sort that does not fit into memory
  * goes to disk ([[SortMemory]]). A broadcast may save part of a scan ([[ScanPruning]]). A predicate beside the
  * equalities of a join is tested on every pair of rows with equal keys. Each pair that it drops costs as much as a pair
- * of a nested loop.
+ * of a nested loop. The pairs of a nested loop count as the time of the tasks that read its streamed side times the
+ * number of all tasks, so a table that one task reads makes a loop expensive.
+ *
+ * @param loopsAtMost whether nested loops are priced by the most rows that their inputs may have, and not by estimates
  */
-final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends CostModel {
+final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts, loopsAtMost: Boolean = false)
+    extends CostModel {
   import PhysicalCosts._
   import constants._
 
@@ -279,7 +284,7 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
       case BroadcastRight => Cost(hash = probe(left), broadcast = shared(right), output = output, scan = -saved)
       case BroadcastLeft  => Cost(hash = probe(right), broadcast = shared(left), output = output, scan = -saved)
       case NestedLoop     =>
-        Cost(hash = compared(left, right), broadcast = broadcast(copied), output = outputOf(out))
+        Cost(hash = compared(left, right, copied), broadcast = broadcast(copied), output = outputOf(out))
       case ShuffledThenBroadcast =>
         val probed = other(copied, left, right)
         Cost(exchange = shuffle.exchanges, hash = probe(probed), broadcast = broadcast(copied), output = output)
@@ -322,10 +327,14 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts) extends
 
   private def dropped(pairs: Double): Double = math.max(0.0, pairs) * nestedLoopPair
 
-  /** Cost of comparing every pair of rows. */
-  private def compared(l: SubPlan, r: SubPlan): Double = l.rows * r.rows * nestedLoopPair
+  /** Cost of comparing every pair of rows, in the tasks of the side that is not copied. */
+  private def compared(l: SubPlan, r: SubPlan, copied: SubPlan): Double = {
+    val pairs = if (loopsAtMost) math.min(Estimate.Ceiling, l.most * r.most) else l.rows * r.rows
+    val tasks = math.min(facts.tasks.toDouble, other(copied, l, r).tasks)
+    pairs * nestedLoopPair * facts.tasks / math.max(1.0, tasks)
+  }
 
-  private def nestedLoop(l: SubPlan, r: SubPlan, copied: SubPlan): Double = compared(l, r) + broadcast(copied)
+  private def nestedLoop(l: SubPlan, r: SubPlan, copied: SubPlan): Double = compared(l, r, copied) + broadcast(copied)
 
   /** Maximum cost of bringing a set's rows into another partitioning. */
   private def moved(p: SubPlan): Double = exchange(p) + sort(p) * slowest(p, p.skew.most) + spill(p, p.skew.most)

@@ -24,6 +24,8 @@ package dovetail.kernel.cost
  * @param selective whether a predicate restricts one of its relations; only set if this decides what is pruned
  * @param residual  share of the pairs that its predicates keep, apart from the equalities by which joins hash or sort
  * @param above     exchange above the set, which only the set of all relations has; part of the cost of its plans
+ * @param most      rows that the set should not exceed, however wrong its estimate is
+ * @param tasks     about how many tasks return its rows; infinite if that is unknown
  */
 class SubPlan(
     val relation: Int,
@@ -37,7 +39,9 @@ class SubPlan(
     val selective: Boolean = false,
     val copies: Int = 1,
     val residual: Double = 1.0,
-    val above: ExchangeAbove = ExchangeAbove.Nothing
+    val above: ExchangeAbove = ExchangeAbove.Nothing,
+    val most: Double = Double.PositiveInfinity,
+    val tasks: Double = Double.PositiveInfinity
 ) {
   import SubPlan.{Alternative, Alternatives, Unpartitioned}
 
@@ -58,7 +62,9 @@ class SubPlan(
       of.selective,
       of.copies,
       of.residual,
-      of.above
+      of.above,
+      of.most,
+      of.tasks
     )
 
   /** The same set, without its plans. */

@@ -26,6 +26,9 @@ sealed trait JoinTree {
    */
   def memory: Double
 
+  /** Rows that the tree should not return more than, however wrong their estimate is ([[SubPlan]]). */
+  def most: Double
+
   /** Cost of the whole tree. */
   def cost: Cost
 
@@ -90,6 +93,7 @@ object JoinTree {
       rows: Estimate,
       bytes: Double,
       memory: Double,
+      most: Double,
       cost: Cost,
       override val reducers: Vector[Reducer]
   ) extends JoinTree {
@@ -111,6 +115,7 @@ object JoinTree {
       estimated: Double,
       bytes: Double,
       memory: Double,
+      most: Double,
       method: JoinMethod,
       own: Cost,
       operator: Option[Operator]
@@ -140,7 +145,15 @@ object JoinTree {
       val r       = plan.relation
       val filters = sizer.filters(r, costs)
       val cost    = Cost(hash = filters, scan = plan.cost(i) - filters)
-      Leaf(r, sizer.estimate(Array(r)), plan.bytes, plan.cautious, cost, sizer.reducers.filter(_.reduced == r))
+      Leaf(
+        r,
+        sizer.estimate(Array(r)),
+        plan.bytes,
+        plan.cautious,
+        plan.most,
+        cost,
+        sizer.reducers.filter(_.reduced == r)
+      )
     } else {
       val left  = fromPlan(plan.left(i), plan.leftAlternative(i), sizer, costs)
       val right = fromPlan(plan.right(i), plan.rightAlternative(i), sizer, costs)
@@ -152,7 +165,7 @@ object JoinTree {
           val by       = sizer.operators(o.index)
           def choice() = MethodChoice(plan, i, (by.leftKey, by.rightKey))(costs.join(_, _, _, by))
           val own      = costs.parts(plan, i, by)
-          Join(left, right, rows, plain, plan.bytes, plan.cautious, plan.method(i), own, Some(o))(choice _)
+          Join(left, right, rows, plain, plan.bytes, plan.cautious, plan.most, plan.method(i), own, Some(o))(choice _)
         case None => inner(plan, i, left, right, rows, plain, sizer, costs)
       }
     }
@@ -170,15 +183,15 @@ object JoinTree {
     val flip = plan.right(i).rows > plan.left(
       i
     ).rows || (plan.right(i).rows == plan.left(i).rows && right.relations.head < left.relations.head)
-    val key      = plan.left(i).classes & plan.right(i).classes
-    def loose    = sizer.looseEquality(left.relations.toSet, right.relations.toSet)
-    def choice() = MethodChoice(plan, i, (key, key))(sizer.price(_, _, _, Step.Inner, costs)(loose))
-    val own      = costs.parts(plan, i)
-    val memory   = plan.cautious
-    val method   = plan.method(i)
+    val key            = plan.left(i).classes & plan.right(i).classes
+    def loose          = sizer.looseEquality(left.relations.toSet, right.relations.toSet)
+    def choice()       = MethodChoice(plan, i, (key, key))(sizer.price(_, _, _, Step.Inner, costs)(loose))
+    val own            = costs.parts(plan, i)
+    val (memory, most) = (plan.cautious, plan.most)
+    val method         = plan.method(i)
     if (flip)
-      Join(right, left, rows, estimated, plan.bytes, memory, method.flipped, own, None)(() => choice().flipped)
-    else Join(left, right, rows, estimated, plan.bytes, memory, method, own, None)(choice _)
+      Join(right, left, rows, estimated, plan.bytes, memory, most, method.flipped, own, None)(() => choice().flipped)
+    else Join(left, right, rows, estimated, plan.bytes, memory, most, method, own, None)(choice _)
   }
 }
 

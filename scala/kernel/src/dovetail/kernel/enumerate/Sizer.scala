@@ -73,7 +73,9 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
       skew = keys.skewOf(r),
       pruning = keys.pruningOf(r),
       selective = keys.selective(Array(r), 1),
-      copies = relation.copies
+      copies = relation.copies,
+      most = most,
+      tasks = relation.tasks
     )
     plan.beginAsInput(costs.scan(plan) + filters(r, costs), keys.partitioningOf(r))
     plan
@@ -104,10 +106,12 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
     var width  = Assumptions.RowOverhead + output.flags * Assumptions.FlagBytes
     var bytes  = most * output.flags * Width.Slot
     var mask   = 0L
+    var tasks  = 1.0
     var i      = 0
     while (i < n) {
       val r = buffer(i)
       mask |= classMasks(r)
+      tasks = math.max(tasks, graph.relations(r).tasks)
       if (output.has(r)) { width += widths(r) - Assumptions.RowOverhead; bytes += bytesAtMost(r, most) }
       i += 1
     }
@@ -122,7 +126,9 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
       pruning = keys.pruningOf(buffer, n),
       selective = keys.selective(buffer, n),
       residual = residuals.shareOf(buffer, n),
-      above = if (n == graph.size) keys.above(rows) else ExchangeAbove.Nothing
+      above = if (n == graph.size) keys.above(rows) else ExchangeAbove.Nothing,
+      most = most,
+      tasks = tasks
     )
   }
 

@@ -16,6 +16,7 @@ import dovetail.kernel.profile.{Assumptions, ColumnProfile, Estimate, RelationPr
  * @param copies        number of times that the query reads this same input, including this one
  * @param hashedBy      columns by whose hash its rows are partitioned when they leave it (buckets, a grouping); each of
  *                      them occurs in join keys only as it is
+ * @param tasks         about how many tasks read it; infinite if that is unknown
  */
 final case class Relation(
     index: Int,
@@ -26,7 +27,8 @@ final case class Relation(
     sample: Option[RelationSample] = None,
     partitions: Set[Long] = Set.empty,
     copies: Int = 1,
-    hashedBy: Set[Long] = Set.empty
+    hashedBy: Set[Long] = Set.empty,
+    tasks: Double = Double.PositiveInfinity
 ) {
 
   /** Average bytes of a row in memory. */

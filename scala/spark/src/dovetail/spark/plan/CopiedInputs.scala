@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.cost.JoinMethod
-import dovetail.kernel.enumerate.JoinTree
+import dovetail.kernel.enumerate.{JoinTree, LoopRisk}
 import dovetail.kernel.graph.Operator
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.report.Decision
@@ -13,7 +13,7 @@ import org.apache.spark.sql.dovetail.report.Decision
  * other way to run such a join. The same is true of a NOT IN. In a new order, this side may have more relations than in
  * the written one, or it may be the other side, and no bound of the search applies to it: the search has no other join
  * method to choose either. An inner join without an equality is a Cartesian product if neither side is broadcast, which
- * reads one side once for each partition of the other.
+ * reads one side once for each partition of the other. A cost model without a price for such joins may not add any.
  *
  * @param top     the group as written
  * @param written inputs of the written joins of which Spark makes copies ([[Planner.builtAsWritten]])
@@ -24,20 +24,30 @@ final class CopiedInputs(top: LogicalPlan, leaves: Vector[LogicalPlan], written:
   /**
    * Why an order must not be taken, or None. An order that the user asked for is not checked.
    *
-   * @param one    bytes of memory that a broadcast may take
-   * @param memory bytes of memory that a side may take which Spark broadcasts for lack of another way
-   * @param names  names of the relations
+   * @param broadcasts broadcasts of the order
+   * @param memory     bytes of memory that a side may take which Spark broadcasts for lack of another way
+   * @param names      names of the relations
+   * @param priced     whether the cost model counts the pairs of rows that a nested loop compares
    */
-  def exceeding(decision: Decision, one: Double, memory: Double, names: Vector[String]): Option[String] =
+  def exceeding(
+      decision: Decision,
+      broadcasts: => GroupBroadcasts,
+      memory: Double,
+      names: Vector[String],
+      priced: Boolean
+  ): Option[String] =
     if (!decision.taken || decision.asked.nonEmpty) None
     else {
       val best = decision.outcome.best
       best.joins.flatMap(copied(_, memory)).headOption.map(input =>
         s"Spark would have to broadcast ${input.relations.map(names).mkString(", ")} for lack of another way to run " +
           "the join, and that may take more memory than there is"
-      ).orElse(newProduct(best, new GroupBroadcasts(best, one, BroadcastRoom.of(one), _ => false)).map(j =>
+      ).orElse(newProduct(best, broadcasts).map(j =>
         s"Spark would read ${j.left.relations.map(names).mkString(", ")} once for each partition of " +
           s"${j.right.relations.map(names).mkString(", ")}: neither of them may be broadcast, and there is no equality"
+      )).orElse((if (priced) None else LoopRisk.added(best, decision.outcome.original).headOption).map(j =>
+        s"the join of ${j.left.relations.map(names).mkString(", ")} with " +
+          s"${j.right.relations.map(names).mkString(", ")} has no equality, and the cost model has no price for it"
       ))
     }
 
@@ -54,7 +64,7 @@ final class CopiedInputs(top: LogicalPlan, leaves: Vector[LogicalPlan], written:
 
   /** A Cartesian product, if the written order has none. */
   private def newProduct(best: JoinTree, broadcasts: GroupBroadcasts): Option[JoinTree.Join] =
-    best.joins.find(j => j.operator.isEmpty && j.method == JoinMethod.NestedLoop && !broadcasts.loops.contains(j))
+    best.joins.find(j => j.operator.isEmpty && j.method == JoinMethod.NestedLoop && !broadcasts.copies(j))
       .filter(_ => !top.exists { case j: Join => SparkBuildSide.isProduct(j); case _ => false })
 }
 

@@ -24,18 +24,28 @@ final class GroupBroadcasts(tree: JoinTree, one: Double, room: BroadcastRoom, ow
   import GroupBroadcasts._
 
   /**
+   * Nested loops that are not inner joins and have other inputs than in the written order: they copy the right side.
+   */
+  private val ofOperators: Vector[Broadcast] = tree.joins.flatMap { j =>
+    j.operator.filter(CopiedInputs.isNew(j, _)).map(_ => Broadcast(j, BuildRight, j.right))
+  }
+
+  /** Inner nested loops whose smaller side may be copied if it fits beside the other broadcasts. */
+  private val inner: Vector[Broadcast] = tree.joins.filter(j => j.operator.isEmpty && j.method == JoinMethod.NestedLoop)
+    .map(j => if (j.right.bytes <= j.left.bytes) Broadcast(j, BuildRight, j.right) else Broadcast(j, BuildLeft, j.left))
+    .filter(_.memory <= one)
+
+  /** Copies of nested loops. They come first, because a loop whose inputs are not copied is a Cartesian product. */
+  private val ofLoops: Vector[Broadcast] = ofOperators ++ within(inner, ofOperators)
+
+  /**
    * The sides that nested loops copy: the smaller side of an inner join if it fits, and the right side of another join
    * that has other inputs than in the written order. [[CopiedInputs]] has made sure that it fits.
    */
-  lazy val loops: Map[JoinTree.Join, BuildSide] = tree.joins.flatMap(j => loopSide(j).map(j -> _)).toMap
+  val loops: Map[JoinTree.Join, BuildSide] = ofLoops.map(c => c.join -> c.side).toMap
 
-  private def loopSide(j: JoinTree.Join): Option[BuildSide] = j.operator match {
-    case Some(o) if CopiedInputs.isNew(j, o)       => Some(BuildRight)
-    case None if j.method == JoinMethod.NestedLoop =>
-      val small = if (j.right.bytes <= j.left.bytes) BuildRight else BuildLeft
-      if ((if (small == BuildLeft) j.left else j.right).memory <= one) Some(small) else None
-    case _ => None
-  }
+  /** Whether one side of a nested loop is copied, by Dovetail's choice or by Spark's. */
+  def copies(loop: JoinTree.Join): Boolean = loops.contains(loop) || isOwn(loop.left) || isOwn(loop.right)
 
   private val chosen: Vector[Broadcast] = tree.joins.flatMap { j =>
     // Spark broadcasts by itself what it can run in no other way
@@ -43,23 +53,31 @@ final class GroupBroadcasts(tree: JoinTree, one: Double, room: BroadcastRoom, ow
     side.map(s => Broadcast(j, s, if (s == BuildLeft) j.left else j.right))
   }
 
-  private val fit: Vector[Broadcast] = {
-    val sized = chosen.sortBy(_.memory)
-    val sums  = sized.scanLeft((0.0, 0.0)) { case ((most, expected), c) => (most + c.memory, expected + c.expected) }
-    sized.zip(sums.tail).collect { case (c, (most, expected)) if room.fits(BroadcastRoom(most, expected)) => c }
+  private val fit: Vector[Broadcast] = within(chosen, ofLoops)
+
+  /** Those that fit together and beside others, the small ones first. */
+  private def within(some: Vector[Broadcast], others: Vector[Broadcast]): Vector[Broadcast] = {
+    val sized = some.sortBy(_.memory)
+    val sums  = sized.scanLeft(memory(others)) { (sum, c) =>
+      BroadcastRoom(sum.most + c.memory, sum.expected + c.expected)
+    }
+    sized.zip(sums.tail).collect { case (c, sum) if room.fits(sum) => c }
   }
 
-  /** Memory of those that fit. */
-  def taken: BroadcastRoom = BroadcastRoom(fit.map(_.memory).sum, fit.map(_.expected).sum)
+  private def memory(all: Vector[Broadcast]): BroadcastRoom =
+    BroadcastRoom(all.map(_.memory).sum, all.map(_.expected).sum)
+
+  /** Memory of those that fit, and of the copies of nested loops. */
+  def taken: BroadcastRoom = memory(ofLoops ++ fit)
 
   /** Those that fit together, the small ones first, and those of nested loops. */
   lazy val fitting: Map[JoinTree.Join, BuildSide] = fit.map(c => c.join -> c.side).toMap ++ loops
 
   /** Bytes of memory of the largest broadcast that fits, if some of Dovetail's choice do not. */
   val largest: Option[Double] =
-    if (chosen.forall(c => isOwn(c) || fit.exists(_ eq c))) None else Some(fit.lastOption.fold(0.0)(_.memory))
+    if (chosen.forall(c => isOwn(c.input) || fit.exists(_ eq c))) None else Some(fit.lastOption.fold(0.0)(_.memory))
 
-  private def isOwn(c: Broadcast): Boolean = c.input match {
+  private def isOwn(input: JoinTree): Boolean = input match {
     case l: JoinTree.Leaf => own(l.relation)
     case _                => false
   }

@@ -56,6 +56,9 @@ final class GroupGraph(
       predicates,
       conditions.flatten.flatMap(_.sampled)
     )
+    val inner     = predicates.joinPredicates(text, selectivity, partnerless)
+    val operators = group.operators.zipWithIndex.map { case (o, i) => operator(o, i) }
+    val mayLoop   = inner.exists(p => p.sides.isEmpty && p.relations.size > 1) || operators.exists(!_.equi)
     val relations = leaves.indices.toVector.map { i =>
       Relation(
         i,
@@ -70,14 +73,15 @@ final class GroupGraph(
         samples(i),
         PartitionColumns(leaves(i)),
         repeated.copies(leaves(i)),
-        hashedBy(i)
+        hashedBy(i),
+        if (mayLoop) InputTasks.known(leaves(i), planner.allTasks) else Double.PositiveInfinity
       )
     }
     JoinGraph(
       relations,
       predicates.equivalenceClasses(profiles, text),
-      predicates.joinPredicates(text, selectivity, partnerless),
-      group.operators.zipWithIndex.map { case (o, i) => operator(o, i) },
+      inner,
+      operators,
       above = above(group.top, a => keys.exists(_.expression.semanticEquals(a)) && !computesFrom(AttributeSet(a)))
     )
   }

@@ -14,7 +14,7 @@ final case class SearchResult(ready: PreparedGroup, search: Search, decision: De
 /**
  * Searches the order of a join group, and chooses between it, the written one and one that the user asks for
  * ([[OrderChoice]]). Inputs whose uncertain rows decide are counted, and then the group is searched again
- * ([[DecidingInputs]]).
+ * ([[DecidingInputs]]). An order with nested loops that may still be far worse is replaced ([[SaferLoops]]).
  */
 final class GroupSearch(
     planner: Planner,
@@ -25,34 +25,42 @@ final class GroupSearch(
 ) {
   private val choice   = new OrderChoice(planner, steering)
   private val deciding = new DecidingInputs(planner, uncertain)
+  private val safer    = new SaferLoops(planner)
 
   /**
    * @param share   share of the time for searching, 0 to 1
    * @param notes   remarks for explain
    * @param reduced relations from which semi joins with other inputs keep rows away
    */
-  def apply(ready: PreparedGroup, share: Double, notes: Vector[String], reduced: Set[Int]): SearchResult =
-    counted(searched(ready, share, notes), share, notes, reduced)
+  def apply(ready: PreparedGroup, share: Double, notes: Vector[String], reduced: Set[Int]): SearchResult = {
+    val found = counted(searched(ready, share, notes), share, notes, reduced)
+    safer(found)(by(found.ready, share, Vector.empty))
+  }
 
   private def searchOf(graph: JoinGraph, share: Double, rules: ReducerRules, costs: CostModel): Search =
     new Search(graph, costs, planner.budget(share), planner.costsAsWritten, rules)
 
-  private def searched(ready: PreparedGroup, share: Double, notes: Vector[String]): SearchResult = {
-    val rules                = ReducerFilters.rules(ready, planner, filters.items)
-    def by(costs: CostModel) = {
+  /** The choice by given costs. */
+  private def by(ready: PreparedGroup, share: Double, notes: Vector[String]): CostModel => SearchResult = {
+    val rules = ReducerFilters.rules(ready, planner, filters.items)
+    costs => {
       val search = searchOf(ready.graph, share, rules, costs)
       SearchResult(ready, search, choice(ready, search, notes ++ ready.known.note ++ ready.remarks))
     }
+  }
+
+  private def searched(ready: PreparedGroup, share: Double, notes: Vector[String]): SearchResult = {
+    val found = by(ready, share, notes)
     // again without broadcasts that do not fit together, as long as that leaves out more of them
-    def fitting(found: SearchResult, limit: Double, more: Int): SearchResult = {
-      val decision = found.decision
+    def fitting(first: SearchResult, limit: Double, more: Int): SearchResult = {
+      val decision = first.decision
       val smaller  =
         if (more == 0 || !decision.taken || decision.asked.nonEmpty) None
         else ready.broadcasts(decision.outcome.best).largest.filter(_ < limit)
-      val again = smaller.flatMap(most => PlanningTime.orNoneEarly(by(planner.costsWithin(most))).map(_ -> most))
-      again.fold(found) { case (next, most) => fitting(next, most, more - 1) }
+      val again = smaller.flatMap(most => PlanningTime.orNoneEarly(found(planner.costsWithin(most))).map(_ -> most))
+      again.fold(first) { case (next, most) => fitting(next, most, more - 1) }
     }
-    fitting(by(planner.costs), Double.PositiveInfinity, GroupSearch.MostSearches)
+    fitting(found(planner.costs), Double.PositiveInfinity, GroupSearch.MostSearches)
   }
 
   /** The same again, if inputs on whose estimates the order depends could be counted. */

@@ -16,7 +16,13 @@ final class OrderVeto(planner: Planner, needed: NeededRows) {
     else {
       val top = ready.group.top
       new CopiedInputs(top, ready.group.leaves, planner.builtAsWritten(top))
-        .exceeding(decision, ready.memory, planner.copiedMemory, ready.names.shown)
+        .exceeding(
+          decision,
+          ready.broadcasts(decision.outcome.best),
+          planner.copiedMemory,
+          ready.names.shown,
+          planner.pricesLoops
+        )
     }
 
   /**

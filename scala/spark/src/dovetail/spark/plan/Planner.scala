@@ -143,6 +143,9 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
   /** Whether inputs that decide between plans are counted. Only the physical cost model has costs in nanoseconds. */
   def countsInputs: Boolean = DovetailConf.SampleCounts.get(conf) && costs.isInstanceOf[PhysicalCosts]
 
+  /** Whether the cost model has a price for nested loops. */
+  def pricesLoops: Boolean = costs.isInstanceOf[PhysicalCosts]
+
   /** Whether inputs are reduced by Bloom filters on their keys, if the costs favor it. */
   def reduces: Boolean = DovetailConf.Reducers.get(conf) || reducesAlways
 
@@ -196,6 +199,9 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
   /** The same without broadcasts that may take more than this number of bytes of memory. */
   def costsWithin(memory: Double): CostModel = costModel(staticBytes, memory)
 
+  /** The same with nested loops at the most rows that their inputs may have. */
+  def costsOfLoops: CostModel = costModel(staticBytes, loopsAtMost = true)
+
   def basis: DecisionBasis = new DecisionBasis(minGain, broadcastThreshold, broadcastMemory, costs.name)
 
   /** Prices the written order as Spark executes it by itself. */
@@ -205,7 +211,11 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
     if (!DovetailConf.BroadcastEnabled.get(conf) || FewTasks(plan, allTasks)) 0.0
     else math.max(0L, broadcastThreshold).toDouble
 
-  private def costModel(staticBytes: Double, memory: Double = Double.PositiveInfinity): CostModel =
+  private def costModel(
+      staticBytes: Double,
+      memory: Double = Double.PositiveInfinity,
+      loopsAtMost: Boolean = false
+  ): CostModel =
     DovetailConf.CostModel.get(conf) match {
       case "cardWeight" => new CardWeightCosts(DovetailConf.CardWeight.get(conf))
       case model        =>
@@ -216,7 +226,7 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
             s"${DovetailConf.CostModel.key} is '$model'."
         )
         val limit = math.min(facts.staticMemory, memory)
-        new PhysicalCosts(constants, facts.copy(staticBytes = staticBytes, staticMemory = limit))
+        new PhysicalCosts(constants, facts.copy(staticBytes = staticBytes, staticMemory = limit), loopsAtMost)
     }
 
   /** Whether Spark refuses the plan. */

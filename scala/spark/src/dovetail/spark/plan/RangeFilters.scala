@@ -57,7 +57,7 @@ final class RangeFilters(planner: Planner, statistics: PlanStatistics, allowance
     val usable = rules.copy(
       reducible = scans.keySet,
       readable = rules.readable.filter { case (s, c) => keyOf(ready, s, c).isDefined },
-      small = rules.small.filter(s => ReducerFilters.fitsIntoOneTask(ready.leaves(s)))
+      small = rules.small.filter(s => InputTasks.fitIntoOne(ready.leaves(s)))
     )
     new KeyRanges(ready.graph, usable, () => PlanningTime.check()).all
       .flatMap(r => priced(ready, r, scans((r.reduced, r.keys))))

@@ -8,11 +8,9 @@ import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.deadline.SharedFileIndex
 import org.apache.spark.sql.dovetail.group.SubqueryCopies
 import org.apache.spark.sql.dovetail.leaf.{FailingScan, LeafNames}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
-import org.apache.spark.sql.execution.datasources.{FileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -79,7 +77,7 @@ object ReducerFilters {
       }.toSet,
       keys.collect { case (i, c, _) if again(i) => (i, c) }.toSet,
       again.filter(ready.graph.relations(_).broadcastable),
-      i => tasksOf.getOrElseUpdate(i, tasks(leaves(i), planner.allTasks)),
+      i => tasksOf.getOrElseUpdate(i, InputTasks.atMost(leaves(i), planner.allTasks)),
       math.min(most, mostItems(leaves.head.conf)),
       planner.reducesAlways
     )
@@ -106,37 +104,6 @@ object ReducerFilters {
     val prunes = planner.prunesScans && graph.relations.exists(_.partitions.nonEmpty)
     leaves(i).deterministic && !SubqueryCopies.isWhole(leaves(i)) && relation.copies == 1 &&
     !(prunes && (relation.partitions.contains(key.exprId.id) || LeafNames.below(leaves(i)).isEmpty))
-  }
-
-  /** Whether one task reads an input without taking more than Spark gives to a task, however many tasks are free. */
-  def fitsIntoOneTask(leaf: LogicalPlan): Boolean =
-    leaf.collectLeaves().map(bytesToRead).sum <= leaf.conf.filesMaxPartitionBytes.toDouble
-
-  /**
-   * Number of tasks that read an input, at most. Spark makes tasks smaller than their limit if there would be fewer
-   * than the cluster runs at a time (`FilePartition.maxSplitBytes`). A file takes as much of a task as opening costs,
-   * however small it is.
-   *
-   * @param atOnce tasks that run at a time
-   */
-  private def tasks(leaf: LogicalPlan, atOnce: Int): Double = leaf.collectLeaves().map { table =>
-    val opening = leaf.conf.filesOpenCostInBytes.toDouble
-    val bytes   = bytesToRead(table)
-    val least   = leaf.conf.filesMinPartitionNum.getOrElse(atOnce)
-    val size    = math.min(leaf.conf.filesMaxPartitionBytes.toDouble, math.max(opening, bytes / math.max(1, least)))
-    1.0 + bytes / math.max(1.0, size)
-  }.sum
-
-  /** Bytes of a table, with those that opening a file costs, in Spark's reckoning. */
-  private def bytesToRead(table: LogicalPlan): Double = {
-    val number =
-      Some(table).collect { case l: LeafNode => l }.flatMap(RereadInput.files).fold(0)(f => listed(f.location))
-    table.stats.sizeInBytes.toDouble + number * table.conf.filesOpenCostInBytes.toDouble
-  }
-
-  private def listed(index: FileIndex): Int = SharedFileIndex.source(index) match {
-    case files: PartitioningAwareFileIndex => files.allFiles().size
-    case chosen                            => chosen.inputFiles.length
   }
 
   /** Most keys of a filter, by Spark's limits and by ours. */
