@@ -121,7 +121,8 @@ class DerivedColumnsSuite extends DovetailSuite {
       make("reviews", "id % 20 AS product, pmod(hash(id), 100) AS food, pmod(hash(id, 7), 100) AS service", 2000)
       analyzed("reviews")
       near(3.0)(
-        "SELECT * FROM reviews a JOIN reviews b ON a.product = b.product AND a.food >= b.food AND a.service <= b.service"
+        "SELECT * FROM reviews a JOIN reviews b ON a.product = b.product AND a.food >= b.food " +
+          "AND a.service <= b.service"
       )
     }
   }

@@ -168,8 +168,8 @@ object RunRecorder {
     whole.order.map(id.relations(_).get)
 
   /**
-   * The entry after a run. A run that did not read the whole group, such as a preview with a LIMIT, leaves an entry that
-   * has counted it, if files were only added since: the scaled counts tell more than those of a few inputs.
+   * The entry after a run. A run that did not read the whole group, such as a preview with a LIMIT, leaves an entry
+   * that has counted it, if files were only added since: the scaled counts tell more than those of a few inputs.
    */
   private def runsOf(
       key: String,

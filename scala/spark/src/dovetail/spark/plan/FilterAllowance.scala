@@ -5,8 +5,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery}
 import org.apache.spark.sql.dovetail.base.RecursiveStep
 
 /**
- * How much room for Bloom filters is left on the driver for one query, and for key ranges in Spark's pool of subqueries.
- * All join groups of a query share it: a union of a hundred joins must not have a hundred filters.
+ * How much room for Bloom filters is left on the driver for one query, and for key ranges in Spark's pool of
+ * subqueries. All join groups of a query share it: a union of a hundred joins must not have a hundred filters.
  *
  * A subquery gets none. Spark computes a filter as a subquery, too, and subqueries run in a pool of 16 threads for all
  * sessions: if 16 subqueries wait for filters of their own, none of these filters is ever started. Nor does a plan that

@@ -111,8 +111,9 @@ private[dovetail] object MeasuredOrders {
 
   /**
    * The best of the orders that have run: the cheapest of those whose joins return about the fewest rows, all of which
-   * are counted ([[rowsOf]]). An order with which the same queries were clearly slower than with another one is out, however few its
-   * rows are. If each order is slower than another one, by the times of different queries, times decide nothing.
+   * are counted ([[rowsOf]]). An order with which the same queries were clearly slower than with another one is out,
+   * however few its rows are. If each order is slower than another one, by the times of different queries, times decide
+   * nothing.
    */
   def best(ran: Vector[OrderRun]): OrderRun = {
     val fast = ran.filterNot(o => ran.exists(_.clearlyFasterThan(o)))

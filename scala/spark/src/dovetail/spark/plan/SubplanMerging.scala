@@ -11,8 +11,8 @@ import org.apache.spark.util.Utils
 private[dovetail] object SubplanMerging {
 
   /**
-   * Whether Spark may compute a part of this query together with another one. A grouping at the top of a scalar subquery
-   * is merged with others of its kind, which leaves the rest of the query as it is.
+   * Whether Spark may compute a part of this query together with another one. A grouping at the top of a scalar
+   * subquery is merged with others of its kind, which leaves the rest of the query as it is.
    */
   def mayMerge(query: LogicalPlan): Boolean = exists && {
     def mayBePart(p: LogicalPlan) = p match {

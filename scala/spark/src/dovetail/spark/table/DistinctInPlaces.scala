@@ -19,8 +19,9 @@ private[table] object DistinctInPlaces {
    * Places that draw from very many values share few of them, too. If enough values occur in two places, they tell how
    * many values there are (the estimator of Chao, "Estimating the population size for capture-recapture data with
    * unequal catchability", Biometrics 43, 1987). It is a lower bound if some values are more frequent than others, as
-   * those of a list beside texts that never repeat. More values then occur in three places than chance explains, and the
-   * geometric mean of this number and the extrapolated one is used. Two parts of one place tell nothing of the rest.
+   * those of a list beside texts that never repeat. More values then occur in three places than chance explains, and
+   * the geometric mean of this number and the extrapolated one is used. Two parts of one place tell nothing of the
+   * rest.
    *
    * @param places values of the kept rows of each place
    * @param times  rows of the table per kept row
