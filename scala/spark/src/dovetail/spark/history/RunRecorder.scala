@@ -153,7 +153,8 @@ object RunRecorder {
           r.copy(orders = r.orders.filterNot(o => tried.exists(_.shape == o.shape)))
         case other => known.copy(orders = MeasuredOrder.merged(shortIn(other), known.orders))
       }
-      runs.copy(orders = tried.foldLeft(runs.orders)(MeasuredOrder.added))
+      // what has no counts yet is as old as the last failure
+      runs.copy(orders = tried.foldLeft(runs.orders)(MeasuredOrder.added), at = if (runs.runs == 0) at else runs.at)
     }
   }
 
@@ -168,8 +169,8 @@ object RunRecorder {
     whole.order.map(id.relations(_).get)
 
   /**
-   * The entry after a run. A run that did not read the whole group, such as a preview with a LIMIT, leaves an entry that
-   * has counted it, if files were only added since: the scaled counts tell more than those of a few inputs.
+   * The entry after a run. A run that did not read the whole group, such as a preview with a LIMIT, leaves an entry
+   * that has counted it, if files were only added since: the scaled counts tell more than those of a few inputs.
    */
   private def runsOf(
       key: String,
