@@ -153,7 +153,8 @@ object RunRecorder {
           r.copy(orders = r.orders.filterNot(o => tried.exists(_.shape == o.shape)))
         case other => known.copy(orders = MeasuredOrder.merged(shortIn(other), known.orders))
       }
-      runs.copy(orders = tried.foldLeft(runs.orders)(MeasuredOrder.added))
+      // what has no counts yet is as old as the last failure
+      runs.copy(orders = tried.foldLeft(runs.orders)(MeasuredOrder.added), at = if (runs.runs == 0) at else runs.at)
     }
   }
 
