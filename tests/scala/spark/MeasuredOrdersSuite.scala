@@ -1,5 +1,8 @@
 package org.apache.spark.sql.dovetail
 
+import dovetail.kernel.cost.{Cost, JoinMethod}
+import dovetail.kernel.enumerate.JoinTree
+import dovetail.kernel.profile.{Estimate, Source}
 import org.apache.spark.sql.dovetail.history.MeasuredOrder
 import org.apache.spark.sql.dovetail.history.MeasuredOrder.QueryTime
 import org.apache.spark.sql.dovetail.plan.MeasuredOrders
@@ -29,6 +32,19 @@ class MeasuredOrdersSuite extends AnyFunSuite {
   test("few rows first, then the modeled cost among about as few") {
     assert(best(run("a", rows = 100, cost = 9, 1000), run("b", rows = 1000, cost = 1, 1000)) == "a")
     assert(best(run("a", rows = 100, cost = 9, 1000), run("b", rows = 105, cost = 1, 1000)) == "b")
+  }
+
+  test("the pairs of a nested loop count as the rows that cost as much") {
+    def rows(n: Double)     = Estimate.exactly(n, Source.History)
+    def leaf(r: Int)        = JoinTree.Leaf(r, rows(1e6), 1e8, 1e8, 1e6, Cost(), Vector.empty)
+    def join(m: JoinMethod) = JoinTree.Join(leaf(0), leaf(1), rows(1e5), 1e5, 1e7, 1e7, 1e5, m, Cost(), None)(() =>
+      throw new UnsupportedOperationException("the choice of the method")
+    )
+    val (loop, hash) =
+      (MeasuredOrders.rowsOf(join(JoinMethod.NestedLoop)), MeasuredOrders.rowsOf(join(JoinMethod.BroadcastRight)))
+    // a pair costs 10 ns, a joined row 120 ns
+    assert(hash == 1e5 && math.abs(loop / (1e5 + 1e12 / 12.0) - 1.0) < 1e-9)
+    assert(best(run("loop", loop, cost = 1, 1000), run("keys", rows = 1e7, cost = 9, 1000)) == "keys")
   }
 
   test("an order that ran clearly slower is left, however few its rows are") {

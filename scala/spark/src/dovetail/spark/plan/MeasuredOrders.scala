@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
 
+import dovetail.kernel.cost.{CostConstants, JoinMethod}
 import dovetail.kernel.enumerate.{JoinTree, Outcome, Search}
 import org.apache.spark.sql.dovetail.history.MeasuredOrder
 import org.apache.spark.sql.dovetail.report.Decision
@@ -94,12 +95,26 @@ private[dovetail] object MeasuredOrders {
 
   private val OutOfMemory = "the written order is used, because another one ran out of memory"
 
-  private def rowsOf(tree: JoinTree): Double = tree.joins.map(_.rows.value).sum
+  /**
+   * Joined rows that cost as much as one pair of a nested loop, by the default constants: cost constants of a cluster
+   * keep about this ratio.
+   */
+  private val RowsOfPair = {
+    val constants = CostConstants()
+    constants.nestedLoopPair / constants.rowProduced
+  }
+
+  /** Rows out of the joins of a plan, and the pairs of its nested loops as so many rows as cost as much. */
+  def rowsOf(tree: JoinTree): Double = tree.joins.map { j =>
+    val pairs = if (j.method == JoinMethod.NestedLoop) j.left.rows.value * j.right.rows.value else 0.0
+    j.rows.value + pairs * RowsOfPair
+  }.sum
 
   /**
    * The best of the orders that have run: the cheapest of those whose joins return about the fewest rows, all of which
-   * are counted. An order with which the same queries were clearly slower than with another one is out, however few its
-   * rows are. If each order is slower than another one, by the times of different queries, times decide nothing.
+   * are counted ([[rowsOf]]). An order with which the same queries were clearly slower than with another one is out,
+   * however few its rows are. If each order is slower than another one, by the times of different queries, times decide
+   * nothing.
    */
   def best(ran: Vector[OrderRun]): OrderRun = {
     val fast = ran.filterNot(o => ran.exists(_.clearlyFasterThan(o)))
@@ -111,7 +126,7 @@ private[dovetail] object MeasuredOrders {
   /**
    * A run of an order.
    *
-   * @param rows    rows out of its joins
+   * @param rows    rows out of its joins and pairs of its nested loops ([[rowsOf]])
    * @param cost    modeled cost, with the rows that are known now
    * @param outcome its plan
    */
