@@ -112,6 +112,25 @@ class NestedLoopSuite extends DovetailSuite with SuiteTables {
     }
   }
 
+  test("instead of an order with such a loop, another one is taken if it saves enough") {
+    val sql = triangle.replace("WHERE", "JOIN flags f ON b.j = f.k WHERE f.flag < 50 AND")
+    withThreshold(1L << 20)(
+      withConf("spark.dovetail.sample.counts" -> "false", "spark.dovetail.sample.files" -> "false") {
+        val trace = traced(sql)._2
+        assert(
+          trace.groups.nonEmpty && trace.groups.forall(g =>
+            g.status == "reordered" && g.reason.contains(
+              "the cheapest order is not taken: the join of c, f with a would"
+            )
+          ),
+          trace.groups.map(_.reason)
+        )
+        assert(loops(trace).isEmpty)
+        sameAnswer(sql)
+      }
+    )
+  }
+
   test("a cost model without a price for loops adds none") {
     def pairs(plan: SparkPlan) = plan.collect {
       case p: CartesianProductExec        => p

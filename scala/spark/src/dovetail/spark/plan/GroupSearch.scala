@@ -34,7 +34,7 @@ final class GroupSearch(
    */
   def apply(ready: PreparedGroup, share: Double, notes: Vector[String], reduced: Set[Int]): SearchResult = {
     val found = counted(searched(ready, share, notes), share, notes, reduced)
-    safer(found)(by(found.ready, share, Vector.empty))
+    safer(found)(by(found.ready, share, Vector.empty)(_))
   }
 
   private def searchOf(graph: JoinGraph, share: Double, rules: ReducerRules, costs: CostModel): Search =

@@ -33,14 +33,17 @@ final class SaferLoops(planner: Planner) {
   private def riskOf(outcome: Outcome): Option[JoinTree.Join] =
     LoopRisk(outcome.best, outcome.original, LeastNanos * planner.facts.tasks)
 
-  /** The order of the second search at the costs of the first one, if it saves enough and has no such loops. */
+  /**
+   * The order of the second search at the costs of the first one, if it saves enough, has no such loops, and if all of
+   * its broadcasts fit.
+   */
   private def safe(found: SearchResult, again: SearchResult): Option[Outcome] = {
     val (first, second) = (found.decision.outcome, again.decision.outcome)
     found.search.priced(second.best.shape, found.ready.group.shape)
       .map(o => o.copy(algorithm = second.algorithm, pairs = first.pairs + second.pairs)(() => Some(first.best)))
       .filter { o =>
         val gain = Decision.gain(o)
-        gain > 0.0 && gain >= planner.minGain && riskOf(o).isEmpty
+        gain > 0.0 && gain >= planner.minGain && riskOf(o).isEmpty && found.ready.broadcasts(o.best).largest.isEmpty
       }
   }
 }
