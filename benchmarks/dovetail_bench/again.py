@@ -1,6 +1,6 @@
 """Makes the page and the targets of results again, from the runs in their JSON file, after a correction of the code.
 
-    python -m dovetail_bench.again results/2026-11-27-times-tpcds-sf10.json
+    python -m dovetail_bench.again results/2026-11-29-times-tpcds-sf10.json
 
 Knows the results of `times` and `join_rows`. The runs, the machine and the commit stay those of the measurement.
 """
