@@ -47,9 +47,10 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
 
   private val classMasks: Array[Long] =
     graph.classesOf.map(_.foldLeft(0L)((m, c) => m | SubPlan.classBit(c))).toArray
-  private val widths: Array[Double] = graph.relations.map(_.width).toArray
-  private val columns               = graph.relations.map(_.rowBytes).toArray
-  private val buffer                = new Array[Int](graph.size)
+  private val widths: Array[Double]  = graph.relations.map(_.width).toArray
+  private val tasksOf: Array[Double] = graph.relations.map(_.tasks).toArray
+  private val columns                = graph.relations.map(_.rowBytes).toArray
+  private val buffer                 = new Array[Int](graph.size)
 
   // hash-joinable predicates outside all classes
   private val equalities: Vector[(Set[Int], Set[Int])] = graph.predicates.flatMap(_.sides).map { case (l, r) =>
@@ -111,7 +112,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
     while (i < n) {
       val r = buffer(i)
       mask |= classMasks(r)
-      tasks = math.max(tasks, graph.relations(r).tasks)
+      tasks = math.max(tasks, tasksOf(r))
       if (output.has(r)) { width += widths(r) - Assumptions.RowOverhead; bytes += bytesAtMost(r, most) }
       i += 1
     }

@@ -1,7 +1,5 @@
 package dovetail.kernel.profile
 
-import java.util.Arrays
-
 /**
  * Estimates the distinct values of a table from a uniform sample of its rows: the estimator Duj1 of Haas and Stokes,
  * "Estimating the number of classes in a finite population", JASA 93 (1998), which PostgreSQL's ANALYZE also uses. It
@@ -13,16 +11,11 @@ object DistinctInSample {
    * @param values one number per sampled row; equal if the rows' values are equal
    * @param rows   rows of the table, at least as many as sampled rows
    */
-  def apply(values: Array[Long], rows: Double): Double = {
-    val sorted = values.clone()
-    Arrays.sort(sorted)
-    ofSorted(sorted, rows)
-  }
+  def apply(values: Array[Long], rows: Double): Double = apply(Runs(values), rows)
 
-  /** The same for numbers in ascending order. */
-  def ofSorted(values: Array[Long], rows: Double): Double = {
-    val runs                = Runs(values)
-    val (drawn, seen, once) = (values.length.toDouble, runs.number.toDouble, runs.of(1).toDouble)
+  /** The same for numbers that are counted already. */
+  def apply(values: Runs, rows: Double): Double = {
+    val (drawn, seen, once) = (values.total.toDouble, values.number.toDouble, values.of(1).toDouble)
     if (drawn == 0.0) 0.0
     else if (drawn >= rows) seen
     else math.max(seen, math.min(rows, drawn * seen / (drawn - once + once * drawn / rows)))

@@ -88,9 +88,7 @@ object KeyColumn {
   }
 
   private def sorted(values: Array[Long]): KeyColumn = {
-    val sorted = values.clone()
-    Arrays.sort(sorted)
-    val found = Runs(sorted).values
+    val found = Runs(values).values
     // the smallest number is the key of NULL
     val keys = if (found.headOption.contains(RelationSample.NullKey)) found.drop(1) else found
     new KeyColumn(keys, values.map(v => if (v == RelationSample.NullKey) Null else Arrays.binarySearch(keys, v)))

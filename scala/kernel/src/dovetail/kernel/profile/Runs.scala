@@ -14,6 +14,9 @@ final class Runs private (val values: Array[Long], val counts: Array[Int]) {
   /** Number of distinct numbers. */
   def number: Int = values.length
 
+  /** Number of numbers. */
+  def total: Int = { var (n, i) = (0, 0); while (i < counts.length) { n += counts(i); i += 1 }; n }
+
   /** Number of distinct numbers that occur `times` times. */
   def of(times: Int): Int = {
     var (n, i) = (0, 0)
@@ -24,8 +27,10 @@ final class Runs private (val values: Array[Long], val counts: Array[Int]) {
 
 object Runs {
 
-  /** @param sorted numbers in ascending order */
-  def apply(sorted: Array[Long]): Runs = {
+  /** @param numbers in any order; they stay as they are */
+  def apply(numbers: Array[Long]): Runs = {
+    val sorted = numbers.clone()
+    Arrays.sort(sorted)
     val values = new Array[Long](sorted.length)
     val counts = new Array[Int](sorted.length)
     var last   = -1

@@ -17,13 +17,15 @@ final case class RowGroups(files: Vector[(FileStatus, FileFooter)], all: Boolean
   val rows: Long = files.map(_._2.rows).sum
 
   lazy val groups: Vector[(FileStatus, RowGroup)] = files.flatMap { case (file, footer) =>
-    (if (footer.groups.isEmpty) Vector(RowGroup(0L, file.getLen, footer.rows)) else footer.groups)
+    (if (footer.groups.isEmpty) Vector(whole(file, footer)) else footer.groups)
       .filter(_.rows > 0L).map(file -> _)
   }
 
   /** The files with any rows, each as one part: a reader parses the footer of a file whenever it opens it. */
   lazy val wholeFiles: Vector[(FileStatus, RowGroup)] =
-    files.filter(_._2.rows > 0L).map { case (file, footer) => file -> RowGroup(0L, file.getLen, footer.rows) }
+    files.filter(_._2.rows > 0L).map { case (file, footer) => file -> whole(file, footer) }
+
+  private def whole(file: FileStatus, footer: FileFooter) = RowGroup(0L, file.getLen, footer.rows)
 
   private lazy val footerSizes: Map[Path, Long] = files.map { case (file, footer) => file.getPath -> footer.size }.toMap
 

@@ -38,16 +38,17 @@ final class CopiedInputs(top: LogicalPlan, leaves: Vector[LogicalPlan], written:
   ): Option[String] =
     if (!decision.taken || decision.asked.nonEmpty) None
     else {
-      val best = decision.outcome.best
+      val best                = decision.outcome.best
+      def called(t: JoinTree) = t.relations.map(names).mkString(", ")
       best.joins.flatMap(copied(_, memory)).headOption.map(input =>
-        s"Spark would have to broadcast ${input.relations.map(names).mkString(", ")} for lack of another way to run " +
+        s"Spark would have to broadcast ${called(input)} for lack of another way to run " +
           "the join, and that may take more memory than there is"
       ).orElse(newProduct(best, broadcasts).map(j =>
-        s"Spark would read ${j.left.relations.map(names).mkString(", ")} once for each partition of " +
-          s"${j.right.relations.map(names).mkString(", ")}: neither of them may be broadcast, and there is no equality"
+        s"Spark would read ${called(j.left)} once for each partition of " +
+          s"${called(j.right)}: neither of them may be broadcast, and there is no equality"
       )).orElse((if (priced) None else LoopRisk.added(best, decision.outcome.original).headOption).map(j =>
-        s"the join of ${j.left.relations.map(names).mkString(", ")} with " +
-          s"${j.right.relations.map(names).mkString(", ")} has no equality, and the cost model has no price for it"
+        s"the join of ${called(j.left)} with " +
+          s"${called(j.right)} has no equality, and the cost model has no price for it"
       ))
     }
 

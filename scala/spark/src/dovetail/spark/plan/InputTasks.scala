@@ -17,7 +17,10 @@ object InputTasks {
    * @param atOnce tasks that run at a time
    */
   def atMost(leaf: LogicalPlan, atOnce: Int): Double =
-    leaf.collectLeaves().map(table => 1.0 + bytesToRead(table) / bytesOfTask(table, atOnce)).sum
+    leaf.collectLeaves().map { table =>
+      val bytes = bytesToRead(table)
+      1.0 + bytes / bytesOfTask(table, bytes, atOnce)
+    }.sum
 
   /**
    * About how many tasks return the rows of an input: those that read its files, if it is a table of files with filters
@@ -27,8 +30,9 @@ object InputTasks {
     case Project(_, child)                => known(child, atOnce)
     case Filter(_, child)                 => known(child, atOnce)
     case leaf: LeafNode if isListed(leaf) =>
+      val bytes = bytesToRead(leaf)
       // the last file of a task may exceed its limit by the cost of opening
-      1.0 + math.floor((bytesToRead(leaf) - leaf.conf.filesOpenCostInBytes) / bytesOfTask(leaf, atOnce))
+      1.0 + math.floor((bytes - leaf.conf.filesOpenCostInBytes) / bytesOfTask(leaf, bytes, atOnce))
     case _ => Double.PositiveInfinity
   }
 
@@ -36,10 +40,12 @@ object InputTasks {
    * Most bytes that one task reads of a table. Spark makes tasks smaller than their limit if there would be fewer than
    * the cluster runs at a time (`FilePartition.maxSplitBytes`). A file takes as much of a task as opening costs,
    * however small it is.
+   *
+   * @param bytes bytes of the table ([[bytesToRead]])
    */
-  private def bytesOfTask(table: LogicalPlan, atOnce: Int): Double = {
+  private def bytesOfTask(table: LogicalPlan, bytes: Double, atOnce: Int): Double = {
     val least = table.conf.filesMinPartitionNum.getOrElse(atOnce)
-    val even  = math.max(table.conf.filesOpenCostInBytes.toDouble, bytesToRead(table) / math.max(1, least))
+    val even  = math.max(table.conf.filesOpenCostInBytes.toDouble, bytes / math.max(1, least))
     math.max(1.0, math.min(table.conf.filesMaxPartitionBytes.toDouble, even))
   }
 

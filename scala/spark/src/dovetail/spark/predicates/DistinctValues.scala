@@ -4,7 +4,7 @@ import java.util.Locale
 
 import scala.util.Try
 
-import dovetail.kernel.profile.{Assumptions, ColumnProfile}
+import dovetail.kernel.profile.{Assumptions, ColumnProfile, RelationProfile}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.types._
@@ -23,9 +23,12 @@ object DistinctValues {
     if (e.deterministic && e.references.nonEmpty && !e.exists(_.isInstanceOf[AggregateExpression])) valuesOf(e, columns)
     else None
 
-  /** The number of distinct values before predicates, as joins need it ([[ColumnProfile.domain]]). */
-  def domain(e: Expression, columns: Columns): Option[Double] =
-    apply(e, id => { val c = columns(id); c.copy(ndv = c.domain) })
+  /**
+   * The number of distinct values before predicates, as joins need it ([[ColumnProfile.domain]]): at most one for each
+   * row of the table.
+   */
+  def domain(e: Expression, of: RelationProfile): Option[Double] =
+    apply(e, id => { val c = of.column(id); c.copy(ndv = c.domain) }).map(math.min(_, math.max(of.baseRows, 1.0)))
 
   /**
    * Whether the number of distinct values is about right. Otherwise it is only an upper limit: a function of a unique

@@ -170,7 +170,7 @@ object JoinPredicates {
       // a key of several columns has no more values than there are rows
       ColumnProfile(
         ndv = DistinctValues(m.expression, columnOf).map(math.min(_, math.max(relation.rows.value, 1.0))),
-        domain = DistinctValues.domain(m.expression, columnOf).map(math.min(_, math.max(relation.baseRows, 1.0))),
+        domain = DistinctValues.domain(m.expression, relation),
         uncounted = !DistinctValues.isCounted(m.expression, columnOf)
       )
     )

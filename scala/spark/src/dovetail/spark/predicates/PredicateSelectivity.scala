@@ -204,9 +204,11 @@ final class PredicateSelectivity(
 
   private def distinct(e: Expression): Option[Double] = relationsOf(e) match {
     case Vector(r) =>
-      val column   = new Conditions().column(e).flatMap(profiles(r).column(_).domain)
-      def computed = DistinctValues.domain(e, profiles(r).column).map(math.min(_, math.max(profiles(r).baseRows, 1.0)))
-      column.orElse(computed).orElse(Some(profiles(r).baseRows * Assumptions.GroupingFraction))
+      val column = new Conditions().column(e).flatMap(profiles(r).column(_).domain)
+      column.orElse(DistinctValues.domain(
+        e,
+        profiles(r)
+      )).orElse(Some(profiles(r).baseRows * Assumptions.GroupingFraction))
     case _ => None
   }
 }

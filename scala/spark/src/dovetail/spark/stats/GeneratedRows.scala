@@ -31,25 +31,23 @@ private[stats] object GeneratedRows {
   }
 
   /** Profile of the column that holds the elements of a constant array, by column. */
-  def columns(g: Generate): Map[Long, ColumnProfile] = (g.generator match {
-    case e: ExplodeBase => e.child
-    case _              => g.generator
-  }) match {
-    case Literal(a: ArrayData, ArrayType(of, _)) if a.numElements() <= MostElements =>
-      val values  = (0 until a.numElements()).filterNot(a.isNullAt).map(a.get(_, of))
-      val numbers = if (Values.ordered(of)) values.flatMap(Values.number(_)) else Vector.empty
-      val ndv     = Some(values.distinct.size.toDouble)
-      val column  = ColumnProfile(
-        ndv = ndv,
-        domain = ndv,
-        nulls = if (a.numElements() == 0) None else Some(1.0 - values.size.toDouble / a.numElements()),
-        min = numbers.reduceOption(_ min _),
-        max = numbers.reduceOption(_ max _),
-        width = Widths.ofType(of)
-      )
-      g.generatorOutput.lastOption.map(_.exprId.id -> column).toMap
-    case _ => Map.empty
-  }
+  def columns(g: Generate): Map[Long, ColumnProfile] =
+    Some(g.generator).collect { case e: ExplodeBase => e.child } match {
+      case Some(Literal(a: ArrayData, ArrayType(of, _))) if a.numElements() <= MostElements =>
+        val values  = (0 until a.numElements()).filterNot(a.isNullAt).map(a.get(_, of))
+        val numbers = if (Values.ordered(of)) values.flatMap(Values.number(_)) else Vector.empty
+        val ndv     = Some(values.distinct.size.toDouble)
+        val column  = ColumnProfile(
+          ndv = ndv,
+          domain = ndv,
+          nulls = if (a.numElements() == 0) None else Some(1.0 - values.size.toDouble / a.numElements()),
+          min = numbers.reduceOption(_ min _),
+          max = numbers.reduceOption(_ max _),
+          width = Widths.ofType(of)
+        )
+        g.generatorOutput.lastOption.map(_.exprId.id -> column).toMap
+      case _ => Map.empty
+    }
 
   /** Largest array whose values are looked at. */
   private val MostElements = 100000

@@ -182,7 +182,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       case None =>
         ConstantColumn(e, width).getOrElse {
           val ndv    = GroupedRows.knownDistinct(e, child)
-          val domain = DistinctValues.domain(e, child.column).map(math.min(_, math.max(child.baseRows, 1.0)))
+          val domain = DistinctValues.domain(e, child)
           ColumnProfile(
             ndv = ndv,
             domain = domain.orElse(ndv),

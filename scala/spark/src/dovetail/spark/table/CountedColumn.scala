@@ -90,19 +90,17 @@ object CountedColumn {
     }
 
     def result: CountedColumn = {
-      val rows = this.keys.build().toArray
-      Arrays.sort(rows)
-      val found          = Runs(rows)
+      val found          = Runs(this.keys.build().toArray)
       val (keys, counts) = (found.values, found.counts)
-      val most           = mostFrequent(counts)
+      val (rows, most)   = (found.total, mostFrequent(counts))
       CountedColumn(
         nulls,
-        rows.length.toLong,
+        rows.toLong,
         keys.length.toLong,
         most.headOption.fold(0L)(counts(_).toLong),
         Frequencies(
           most.map { i =>
-            FrequentValue(keys(i), if (ordered) Some(keys(i).toDouble) else None, counts(i).toDouble / rows.length)
+            FrequentValue(keys(i), if (ordered) Some(keys(i).toDouble) else None, counts(i).toDouble / rows)
           },
           complete = counts.length <= MostFrequent
         ),

@@ -1,7 +1,5 @@
 package org.apache.spark.sql.dovetail.table
 
-import java.util.Arrays
-
 import dovetail.kernel.profile.{DistinctInSample, Runs}
 
 /**
@@ -28,16 +26,16 @@ private[table] object DistinctInPlaces {
    * @param read   rows that were read in the places per kept row
    */
   def apply(places: Seq[Array[Long]], times: Double, read: Double): Double = {
-    val filled = places.filter(_.nonEmpty).map(sorted)
-    val sets   = filled.map(Runs(_).values)
+    val sets = places.filter(_.nonEmpty).map(Runs(_))
     // in how many places each value occurs
-    val placesOf    = Runs(sorted(Array.concat(sets: _*)))
-    val (seen, sum) = (placesOf.number.toDouble, sets.map(_.length).sum.toDouble)
-    val drawn       = DistinctInSample(Array.concat(filled: _*), filled.map(_.length).sum * times)
+    val placesOf    = Runs(Array.concat(sets.map(_.values): _*))
+    val (seen, sum) = (placesOf.number.toDouble, sets.map(_.number).sum.toDouble)
+    val all         = Array.concat(places: _*)
+    val drawn       = DistinctInSample(all, all.length * times)
     if (sets.size < 2 || seen < (1.0 - HardlyAny) * sum) drawn
     else {
-      val all   = filled.map(p => DistinctInSample.ofSorted(p, p.length * read)).sum * times / read
-      val local = if (sum / sets.size >= LocalValues) all else math.sqrt(seen * all)
+      val extrapolated = sets.map(p => DistinctInSample(p, p.total * read)).sum * times / read
+      val local        = if (sum / sets.size >= LocalValues) extrapolated else math.sqrt(seen * extrapolated)
       math.max(
         drawn,
         recaptured(placesOf, sets.size).fold(local)(found =>
@@ -62,8 +60,6 @@ private[table] object DistinctInPlaces {
       Some(Recaptured(values, more <= inThree + Deviations * math.sqrt(inThree) + Defaults))
     }
   }
-
-  private def sorted(values: Array[Long]): Array[Long] = { val copy = values.clone(); Arrays.sort(copy); copy }
 
   /** Largest share of values that places may have in common if each place is still taken to have its own values. */
   private val HardlyAny = 0.1
