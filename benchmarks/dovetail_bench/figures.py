@@ -83,7 +83,7 @@ def readme_table() -> str:
         (f"TPC-H scale 10: seconds of {_ran(h)}", lambda mode: f"{h.share(mode, SECONDS):.2f}"),
         *(
             (f"{words} ({', '.join(names)}): join rows, best order = 1", partial(_real_means, names))
-            for words, names in (("real data", data.REAL), ("real data, added late", data.MORE_REAL))
+            for words, names in (("real data", data.REAL), ("real data, added later", data.MORE_REAL))
         ),
     ]
     rows = [(words, *(cell(mode) for mode in modes)) for words, cell in lines]

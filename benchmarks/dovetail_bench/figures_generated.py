@@ -64,7 +64,7 @@ def sentences() -> str:
     return (
         f"In runs {period(run.date for run in counted)}, {len(numbers):,} generated queries were planned {planned:,} "
         f"times ({twice:,} on two Spark lines). {compared:,} answers were compared with plain Spark's: {changed:,} of "
-        f"them came from queries that ran with another tree of joins, and {rows:,} have rows. "
+        f"them came from queries that ran with another tree of joins, and {rows:,} are not empty. "
         f"{'No answer differs.' if wrong == 0 else f'**{wrong:,} answers differ.**'}"
     )
 
