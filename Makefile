@@ -101,6 +101,10 @@ test-all: test-delta test-iceberg test-postgresql test-wheel test-recipes
 # tests that depend on Spark; the other tests of the benchmarks run on the primary line only
 EVERY_LINE = $(addprefix tests/python/,unit spark connect hive benchmarks/test_answers_on_every_line.py)
 
+# Scala suites that run on all other lines, and those with tests for what is new in the newest line
+LINE_SUITES   = *RuleSuite *FailureSuite *DifferentialSuite
+NEWEST_SUITES = *.StatisticsSuite *.ReducerSuite
+
 # lines whose Python tests run; the Scala tests run on all other lines
 PYTHON_LINES ?= $(OTHERS)
 
@@ -114,7 +118,8 @@ test-lines: .build/jars $(PYTHON_LINES:%=.venv/%/ready) ## rules, answers and Py
 
 scala-lines: $(FROM_PYSPARK:%=.venv/%/demo)
 	DOVETAIL_TEST_QUERIES=40 ./sbt kernel$(call of,$(firstword $(LINES)),project)/test \
-	  $(foreach line,$(OTHERS),"spark$(call of,$(line),project)/testOnly *RuleSuite *FailureSuite *DifferentialSuite")
+	  $(foreach line,$(OTHERS),"spark$(call of,$(line),project)/testOnly $(LINE_SUITES) \
+	    $(if $(filter $(line),$(lastword $(LINES))),$(NEWEST_SUITES))")
 
 python-line-%: .build/jars .venv/%/ready
 	@echo "== Python on Spark $*"

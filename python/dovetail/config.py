@@ -23,7 +23,8 @@ class Config(ConfigBase):
 
     Attributes:
         enabled: Whether Dovetail changes plans: join orders, also at run time, broadcasts, hash joins, Bloom filters,
-            semi joins, early groupings, and published statistics. If false, Spark plans as it does without Dovetail.
+            key ranges, semi joins, early groupings, the order of conditions in filters, and published statistics. If
+            false, Spark plans as it does without Dovetail.
         cost_model: The model that rates join orders. 'physical' prices exchanges, sorts, hash tables, broadcasts and
             produced rows. 'cardWeight' is weight * rows + (1 - weight) * bytes, summed over the joins.
         card_weight: Weight of rows against bytes if spark.dovetail.cost.model is 'cardWeight'.
@@ -40,7 +41,7 @@ class Config(ConfigBase):
             256 MiB of the files that it reads: at least once, at most five times. The first queries of a JVM, which
             have to load and compile the readers, may wait longer: in total, 20 times this limit for each kind of
             reader. Footers stay in memory for later queries, which continue where this one stopped. If only a part of a
-            table's footers was read, its rows are extrapolated. The default suffices for some hundred files on a local
+            table's footers was read, its rows are extrapolated. The default suffices for a few hundred files on a local
             disk, or for one file each of a dozen tables on an object store, where a read takes about 50 ms. 0 uses only
             footers in memory.
         planning_max_ms: Milliseconds that Dovetail may add to the planning of one query, including its subqueries:

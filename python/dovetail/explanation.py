@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from dovetail import _sql, _watch
 from dovetail._query import query_text
 from dovetail.errors import StatementError
-from dovetail.report import mermaid, model, page
+from dovetail.report import mermaid, model, page, reading
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -108,7 +108,7 @@ class Explanation:
 
     @property
     def _report(self) -> model.Report:
-        return model.read(self._data)
+        return reading.read(self._data)
 
     @staticmethod
     def schema() -> dict[str, Any]:

@@ -16,7 +16,7 @@ import pytest
 from jsonschema import Draft202012Validator as Validator
 
 from dovetail.explanation import Explanation
-from dovetail.report import model, numbers
+from dovetail.report import numbers, reading
 
 MADE = {"bushy": explained.bushy(), "left alone": explained.left_alone(), "star": explained.star(30)}
 MADE |= {"snowflake": explained.snowflake()}
@@ -80,7 +80,7 @@ def test_schema_is_documented(root: Path) -> None:
 
 
 def test_joins_know_their_inputs() -> None:
-    (group,) = model.read(MADE["bushy"]).groups
+    (group,) = reading.read(MADE["bushy"]).groups
     assert group.after is not None
     assert [join.inputs for join in group.after.joins] == [("d", "b"), ("a", "c"), (1, 2)]
     assert group.after.leaves() == ["d", "b", "a", "c"]
@@ -204,7 +204,7 @@ def test_every_part_of_a_cost_is_shown() -> None:
 
 def test_an_order_deeper_than_pythons_stack_is_drawn() -> None:
     deep = explained.star(sys.getrecursionlimit() + 100)
-    (group,) = model.read(deep).groups
+    (group,) = reading.read(deep).groups
     assert group.before is not None
     assert group.before.leaves() == [relation.name for relation in group.relations]
     for format in FORMATS:

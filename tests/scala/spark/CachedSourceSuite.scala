@@ -123,7 +123,8 @@ class CachedSourceSuite extends DovetailSuite with SuiteTables {
 
   test("joins of caches, of one with itself, and of caches of caches: ordered, with the same answers") {
     val star =
-      "SELECT d.odd, count(*), max(s.note) FROM cache_sale s JOIN cache_day d ON s.day = d.day JOIN cache_item i ON s.item = i.item " +
+      "SELECT d.odd, count(*), max(s.note) FROM cache_sale s JOIN cache_day d ON s.day = d.day JOIN cache_item i " +
+        "ON s.item = i.item " +
         "WHERE i.name LIKE 'rare%' GROUP BY d.odd"
     cached(spark.table("cache_sale"))(_ =>
       cached(spark.table("cache_item")) { _ =>

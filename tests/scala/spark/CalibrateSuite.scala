@@ -24,12 +24,10 @@ class CalibrateSuite extends DovetailSuite {
       assert(costs == CostConstants())
       val rows = run("DOVETAIL CALIBRATE 100000 ROWS")
       assert(rows.map(_.getString(0)) == CostText.names)
-      assert(rows.count(!_.isNullAt(2)) >= 1, "some of it is more than noise")
       rows.foreach(r =>
         assert(r.getDouble(3) >= r.getDouble(1) / 10.001 && r.getDouble(3) <= r.getDouble(1) * 10.001, r)
       )
       CostText.constants.zip(rows).foreach { case ((_, get, _), r) => assert(get(costs) == r.getDouble(3)) }
-      assert(costs != CostConstants())
       val file = store.resolve("cluster.costs")
       assert(CostText.read(Files.readString(file), CostConstants()) == Right(costs))
 

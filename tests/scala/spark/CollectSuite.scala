@@ -146,7 +146,8 @@ class CollectSuite extends DovetailSuite {
   private def percentiles(found: ColumnStatistics): Unit = {
     val sorted = exact(found.name).flatMap(predicates.Values.number(_)).toArray.sorted
     assert(
-      found.quantiles.size == Quantiles.Bins + 1 && found.quantiles.head == sorted.head && found.quantiles.last == sorted.last,
+      found.quantiles.size == Quantiles.Bins + 1 && found.quantiles.head == sorted.head &&
+        found.quantiles.last == sorted.last,
       found.name
     )
     found.quantiles.zipWithIndex.foreach { case (b, i) =>

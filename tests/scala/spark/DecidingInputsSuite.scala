@@ -23,8 +23,8 @@ class DecidingInputsSuite extends DovetailSuite with BeforeAndAfterAll {
     table(
       "big",
       // the sample has rows of the beginning of each row group, where no code is 'x'
-      s"SELECT CAST(id % 1000 AS INT) k, IF(id % ${Rows / Groups} < ${Rows / Groups / 2}, concat('c', id), 'x') code, " +
-        s"concat('t', id) t FROM range(0, $Rows, 1, $Groups)"
+      s"SELECT CAST(id % 1000 AS INT) k, IF(id % ${Rows / Groups} < ${Rows / Groups / 2}, concat('c', id), 'x') " +
+        s"code, concat('t', id) t FROM range(0, $Rows, 1, $Groups)"
     )
     table("fact", "SELECT CAST(id % 1000 AS INT) a, CAST(id % 500 AS INT) b, id v FROM range(0, 50000, 1, 1)")
     table("small", "SELECT CAST(id AS INT) k, CAST(id % 10 AS INT) w FROM range(0, 500, 1, 1)")

@@ -47,6 +47,8 @@ class DerivedColumnsSuite extends DovetailSuite {
       near(1.01)("SELECT id, x FROM facts LATERAL VIEW stack(3, 'a', 'b', 'c') AS x")
       near(1.01)("SELECT id, e FROM facts LATERAL VIEW OUTER explode(CAST(NULL AS ARRAY<INT>)) AS e")
       assert(rows("SELECT id, e FROM facts LATERAL VIEW explode(CAST(NULL AS ARRAY<INT>)) AS e") == 0.0)
+      val ends = "explode(array(CAST('-Infinity' AS DOUBLE), 0D, 10D, CAST('Infinity' AS DOUBLE))) AS e"
+      assert(rows(s"SELECT f.id, e FROM facts f JOIN (SELECT $ends) ON e <= f.id") >= 1.0)
     }
   }
 
@@ -65,6 +67,9 @@ class DerivedColumnsSuite extends DovetailSuite {
       near(1.2)(
         "SELECT country, count(*) FROM (SELECT max_by(country, day) country FROM orders GROUP BY id) GROUP BY 1"
       )
+      // a FILTER leaves some groups without a value
+      val even = "(SELECT id, max(day) FILTER (WHERE id % 2 = 0) AS day FROM orders GROUP BY id)"
+      assert(rows(s"SELECT * FROM $even WHERE day IS NULL") >= 200.0)
     }
   }
 

@@ -35,7 +35,7 @@ class DifferentialSuite extends DovetailSuite {
     val failures         = mutable.ArrayBuffer.empty[String]
     withTables(RandomTables.names: _*) {
       RandomTables.create(spark, random)
-      (0L until queries).foreach { i =>
+      withoutFailures((0L until queries).foreach { i =>
         val own = new Random(seed + i)
         if (i % PerStatistics == 0) RandomTables.misinform(spark, own)
         val sql      = new RandomQueries(own).query()
@@ -54,7 +54,7 @@ class DifferentialSuite extends DovetailSuite {
               }
           }
         }
-      }
+      })
     }
     info(s"$queries queries, seed $seed: $changed changed (${100 * changed / queries} %), $invalid not valid")
     assert(failures.isEmpty, failures.take(5).mkString(s"${failures.size} of $queries differ:\n", "\n\n", ""))

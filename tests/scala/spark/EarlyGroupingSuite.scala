@@ -18,8 +18,9 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
 
   test("functions in two steps, with the types and the NULLs of one step") {
     groups(
-      s"SELECT i.name, count(*), count(s.number), sum(s.tiny), sum(s.number), sum(s.price), min(s.at), max(s.number), " +
-        s"avg(s.number), avg(s.cost), min(s.wide), max(s.cost), sum(s.price) / count(s.price) $both GROUP BY i.name",
+      s"SELECT i.name, count(*), count(s.number), sum(s.tiny), sum(s.number), sum(s.price), min(s.at), " +
+        s"max(s.number), avg(s.number), avg(s.cost), min(s.wide), max(s.cost), sum(s.price) / count(s.price) $both " +
+        s"GROUP BY i.name",
       "item"
     )
     groups(s"SELECT count(*), sum(s.number), avg(s.cost) $both WHERE s.id < 500", "item")
@@ -36,11 +37,13 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
       val sold = s"(SELECT s.item, s.day, s.tiny, $text AS text FROM sold s)"
       once(
         s"SELECT i.name, sum(s.tiny) FROM $sold s JOIN item i ON s.item = i.item WHERE EXISTS (SELECT 1 FROM (SELECT " +
-          "day FROM day WHERE week = -1 GROUP BY day) q WHERE q.day = s.day AND CAST(s.text AS INT) > 3) GROUP BY i.name"
+          "day FROM day WHERE week = -1 GROUP BY day) q WHERE q.day = s.day AND CAST(s.text AS INT) > 3) GROUP BY " +
+          "i.name"
       )
       once(
         "SELECT d.month, sum(x.w) FROM (SELECT s.day, coalesce(i.class, s.number) AS w FROM sold s LEFT JOIN item i " +
-          "ON s.item = i.item WHERE i.class IS NULL OR 100 / i.class > 2) x JOIN day d ON x.day = d.day GROUP BY d.month"
+          "ON s.item = i.item WHERE i.class IS NULL OR 100 / i.class > 2) x JOIN day d ON x.day = d.day GROUP BY " +
+          "d.month"
       )
       // the same with expressions that cannot fail
       groups(
@@ -66,7 +69,8 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
       "day item"
     )
     groups(
-      s"SELECT d.month, sum(s.price) $both JOIN day d ON s.day = d.day WHERE i.class + d.week > s.big % 5 GROUP BY d.month",
+      s"SELECT d.month, sum(s.price) $both JOIN day d ON s.day = d.day WHERE i.class + d.week > s.big % 5 GROUP BY " +
+        s"d.month",
       "big day item"
     )
   }
@@ -77,7 +81,8 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
       groups(s"SELECT s.text, $list FROM sold s $kind JOIN item i ON s.item = i.item GROUP BY s.text", "item text")
     groups(s"SELECT i.name, $list FROM item i RIGHT JOIN sold s ON s.item = i.item GROUP BY i.name", "item")
     groups(
-      s"SELECT s.text, $list FROM sold s LEFT JOIN day d ON s.day = d.day WHERE s.item IN (SELECT item FROM item) OR d.week = 3 " +
+      s"SELECT s.text, $list FROM sold s LEFT JOIN day d ON s.day = d.day WHERE s.item IN (SELECT item FROM item) " +
+        s"OR d.week = 3 " +
         "GROUP BY s.text",
       "day item text"
     )
@@ -89,7 +94,8 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
     groups(s"SELECT i.name, i.class, sum(s.price), avg(s.number) $both GROUP BY ROLLUP (i.name, i.class)", "item")
     groups(s"SELECT s.text, s.day, grouping_id(), count(*) $both GROUP BY CUBE (s.text, s.day)", "day item text")
     groups(
-      s"SELECT i.name, s.day, grouping(s.day), max(s.number) $both GROUP BY GROUPING SETS ((i.name), (i.name), (s.day), ())",
+      s"SELECT i.name, s.day, grouping(s.day), max(s.number) $both GROUP BY GROUPING SETS ((i.name), (i.name), " +
+        s"(s.day), ())",
       "day item"
     )
   }
@@ -128,12 +134,14 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
       once(s"SELECT i.name, sum(s.price / s.cost) $both WHERE s.item < 0 GROUP BY i.name")
       groups(s"SELECT i.name, sum(s.price / 100), sum(s.cost / -2.50) $both GROUP BY i.name", "item")
       once(
-        s"SELECT i.name, sum(s.tiny) FROM (SELECT * FROM sold WHERE CAST(text AS INT) = 3) s JOIN nothing i ON s.item = i.item GROUP BY i.name"
+        s"SELECT i.name, sum(s.tiny) FROM (SELECT * FROM sold WHERE CAST(text AS INT) = 3) s JOIN nothing i ON " +
+          s"s.item = i.item GROUP BY i.name"
       )
     }
     once(s"SELECT s.ratio, count(s.number) FROM sold s LEFT JOIN item i ON s.item = i.item GROUP BY s.ratio")
     once(
-      "SELECT s.name, r, count(s.number) FROM (SELECT *, rand() > 0.5 AS r FROM sold s JOIN item i USING (item)) s GROUP BY s.name, r"
+      "SELECT s.name, r, count(s.number) FROM (SELECT *, rand() > 0.5 AS r FROM sold s JOIN item i USING (item)) s " +
+        "GROUP BY s.name, r"
     )
   }
 
@@ -194,12 +202,14 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
 
   test("between joins, and in subqueries") {
     groups(
-      s"SELECT d.month, max(x.n) FROM (SELECT s.day, i.class, count(*) AS n $both GROUP BY s.day, i.class) x JOIN day d ON " +
+      s"SELECT d.month, max(x.n) FROM (SELECT s.day, i.class, count(*) AS n $both GROUP BY s.day, i.class) x JOIN " +
+        s"day d ON " +
         "x.day = d.day GROUP BY d.month",
       "day item"
     )
     once(
-      s"SELECT * FROM day WHERE week < (SELECT count(DISTINCT i.name) FROM item i) AND month > (SELECT avg(s.tiny) $both)"
+      s"SELECT * FROM day WHERE week < (SELECT count(DISTINCT i.name) FROM item i) AND month > (SELECT avg(s.tiny) " +
+        s"$both)"
     )
   }
 
@@ -226,7 +236,7 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
     ) {
       spark.sql("CREATE TABLE large USING parquet AS SELECT * FROM sold")
       val grouped = "SELECT i.class, sum(s.number) FROM large s JOIN item i ON s.item = i.item GROUP BY i.class"
-      assert(injected(grouped) == Seq("item"), s"${optimized(grouped)}\n${traced(grouped)._2.groups}")
+      assert(injected(grouped) == Seq("item"), told(s"${optimized(grouped)}\n${traced(grouped)._2.groups}"))
       sameAnswer(grouped, reorders = false)
       // as many groups as rows
       assert(injected(grouped.replace("i.class", "i.class, s.id")).isEmpty)
@@ -240,7 +250,7 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
       // groups of joined rows, which another grouping has too: Spark computes them once
       val joined = "FROM large s JOIN day d ON s.day = d.day AND d.month <> s.tiny JOIN item i ON s.item = i.item"
       val one    = s"SELECT i.class, sum(s.number) $joined GROUP BY i.class"
-      assert(injected(one) == Seq("item"), optimized(one))
+      assert(injected(one) == Seq("item"), told(optimized(one)))
       assert(injected(s"$one UNION ALL SELECT i.class, max(s.number) $joined GROUP BY i.class").isEmpty)
       assert(injected(s"$one UNION ALL $one") == Seq("item", "item"))
       val remark = traced(grouped)._2.groups.filter(_.isRemark).map(_.reason)
@@ -303,7 +313,7 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
           s"WHERE c.customer = s.customer AND s.day = d.day AND $where GROUP BY c.customer, c.name, d.year"
       for (where <- Seq("d.year = 1905", "d.year IN (1905, 1906)")) {
         val sql = yearly(where)
-        assert(planned(sql) == Seq("customer year"), s"${optimized(sql)}\n${traced(sql)._2.groups}")
+        assert(planned(sql) == Seq("customer year"), told(s"${optimized(sql)}\n${traced(sql)._2.groups}"))
         sameAnswer(sql, reorders = false)
       }
       assert(planned(yearly("d.year > 1800")).isEmpty)

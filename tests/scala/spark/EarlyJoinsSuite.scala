@@ -47,8 +47,8 @@ class EarlyJoinsSuite extends StarSuite {
   test("a filter over constant rows that may fail is not computed while the query is planned") {
     withConf("spark.sql.ansi.enabled" -> "true") {
       def sql(filter: String) =
-        s"SELECT t.a FROM VALUES (1, 0), (2, 1) AS t(a, b) WHERE $filter AND t.a IN (SELECT k FROM a WHERE k > 99999) " +
-          s"UNION ALL SELECT v FROM ($joined)"
+        s"SELECT t.a FROM VALUES (1, 0), (2, 1) AS t(a, b) WHERE $filter AND t.a IN (SELECT k FROM a WHERE k > " +
+          s"99999) UNION ALL SELECT v FROM ($joined)"
       // planned only: when it runs, it depends on the stage that is ready first whether adaptive execution computes it
       dovetail(on = false)(optimized(sql("t.a / t.b > 0")))
       assert(reasons(sql("t.a / t.b > 0")).exists(_.contains("while it plans, where it may fail")))

@@ -27,46 +27,84 @@ class EveryOrderSuite extends DovetailSuite with BeforeAndAfterAll {
     finally super.afterAll()
 
   private val queries: Seq[(String, String)] = Seq(
-    "chain" -> "SELECT a.k, b.v, c.s, d.g FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t3 d ON c.v = d.v",
-    "chain of one class" -> "SELECT a.v, b.v, c.v, d.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.k = c.k JOIN t4 d ON c.k = d.k",
-    "class with two columns of one table" -> "SELECT a.v, b.v, c.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t3 c ON c.k = b.k AND c.v = a.k",
-    "star of five" -> "SELECT f.v, a.s, b.s, c.s, d.s FROM t0 f JOIN t1 a ON f.k = a.k JOIN t2 b ON f.g = b.g JOIN t4 c ON f.d = c.d JOIN t2 d ON f.s = d.s OR f.v = d.v",
-    "cycle" -> "SELECT count(*), sum(a.v) FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t4 d ON c.s = d.s AND d.d = a.d",
-    "composite keys" -> "SELECT a.s, b.s, c.s FROM t0 a JOIN t3 b ON a.k = b.k AND a.g = b.g JOIN t1 c ON b.k = c.k AND c.g = a.g AND c.v > CAST(b.v AS BIGINT) - 5",
-    "implied across types" -> "SELECT a.k, b.g, c.v FROM t0 a JOIN t1 b ON a.k = b.g JOIN t2 c ON b.g = c.v JOIN t4 d ON d.g = a.k",
-    "hyperedge" -> "SELECT a.k, b.v, c.v FROM t0 a JOIN t1 b ON a.g = b.g JOIN t2 c ON CAST(a.k AS BIGINT) + b.k = c.v JOIN t4 d ON d.k = c.k",
-    "predicate over three tables" -> "SELECT count(*) FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t4 d ON c.k = d.k WHERE CAST(a.v AS BIGINT) + b.v + d.v > 9 AND (a.s = 'a' OR c.s = 'b')",
-    "inequalities and null-safe equality" -> "SELECT count(*), max(b.v) FROM t0 a JOIN t1 b ON a.k <=> b.k JOIN t2 c ON b.v < c.v JOIN t4 d ON d.g = c.g AND d.k <> a.k",
-    "cross product" -> "SELECT count(*), sum(c.v) FROM t2 a CROSS JOIN t4 b JOIN t1 c ON CAST(a.k AS BIGINT) + b.k = c.v",
+    "chain" ->
+      "SELECT a.k, b.v, c.s, d.g FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t3 d ON c.v = d.v",
+    "chain of one class" ->
+      "SELECT a.v, b.v, c.v, d.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.k = c.k JOIN t4 d ON c.k = d.k",
+    "class with two columns of one table" ->
+      "SELECT a.v, b.v, c.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t3 c ON c.k = b.k AND c.v = a.k",
+    "star of five" ->
+      ("SELECT f.v, a.s, b.s, c.s, d.s FROM t0 f JOIN t1 a ON f.k = a.k JOIN t2 b ON f.g = b.g JOIN t4 c ON f.d = " +
+        "c.d JOIN t2 d ON f.s = d.s OR f.v = d.v"),
+    "cycle" ->
+      ("SELECT count(*), sum(a.v) FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t4 d ON c.s = d.s " +
+        "AND d.d = a.d"),
+    "composite keys" ->
+      ("SELECT a.s, b.s, c.s FROM t0 a JOIN t3 b ON a.k = b.k AND a.g = b.g JOIN t1 c ON b.k = c.k AND c.g = a.g " +
+        "AND c.v > CAST(b.v AS BIGINT) - 5"),
+    "implied across types" ->
+      "SELECT a.k, b.g, c.v FROM t0 a JOIN t1 b ON a.k = b.g JOIN t2 c ON b.g = c.v JOIN t4 d ON d.g = a.k",
+    "hyperedge" ->
+      ("SELECT a.k, b.v, c.v FROM t0 a JOIN t1 b ON a.g = b.g JOIN t2 c ON CAST(a.k AS BIGINT) + b.k = c.v JOIN t4 " +
+        "d ON d.k = c.k"),
+    "predicate over three tables" ->
+      ("SELECT count(*) FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g JOIN t4 d ON c.k = d.k WHERE " +
+        "CAST(a.v AS BIGINT) + b.v + d.v > 9 AND (a.s = 'a' OR c.s = 'b')"),
+    "inequalities and null-safe equality" ->
+      ("SELECT count(*), max(b.v) FROM t0 a JOIN t1 b ON a.k <=> b.k JOIN t2 c ON b.v < c.v JOIN t4 d ON d.g = c.g " +
+        "AND d.k <> a.k"),
+    "cross product" ->
+      "SELECT count(*), sum(c.v) FROM t2 a CROSS JOIN t4 b JOIN t1 c ON CAST(a.k AS BIGINT) + b.k = c.v",
     "floating point keys" -> "SELECT a.x, b.k, c.v FROM t0 a JOIN t1 b ON a.x = b.x JOIN t2 c ON b.x = c.x",
     "outer, semi and aggregated inputs" ->
-      """SELECT o.k, o.w, b.s, g.n FROM (SELECT l.k, l.g, r.v AS w FROM t0 l LEFT JOIN t1 r ON l.k = r.k) o JOIN t2 b ON o.g = b.g
-        |JOIN (SELECT k, count(*) n FROM t3 WHERE EXISTS (SELECT 1 FROM t4 WHERE t4.g = t3.g) GROUP BY k) g ON g.k = o.k JOIN t4 d ON d.k = g.k OR d.v = o.w""".stripMargin,
+      """SELECT o.k, o.w, b.s, g.n FROM (SELECT l.k, l.g, r.v AS w FROM t0 l LEFT JOIN t1 r ON l.k = r.k) o
+        |JOIN t2 b ON o.g = b.g
+        |JOIN (SELECT k, count(*) n FROM t3 WHERE EXISTS (SELECT 1 FROM t4 WHERE t4.g = t3.g) GROUP BY k) g ON g.k = o.k
+        |JOIN t4 d ON d.k = g.k OR d.v = o.w""".stripMargin,
     "an empty table" -> "SELECT a.k FROM t0 a JOIN t1 b ON a.k = b.k JOIN t6 c ON b.g = c.g JOIN t2 d ON d.v = c.v",
-    "a filter between joins" -> "SELECT x.k, c.v FROM (SELECT a.k, b.g, CAST(a.v AS BIGINT) + b.v AS w FROM t0 a JOIN t1 b ON a.k = b.k WHERE a.v > 2 OR b.v > 2) x JOIN t2 c ON x.g = c.g JOIN t4 d ON d.k = x.k"
+    "a filter between joins" ->
+      ("SELECT x.k, c.v FROM (SELECT a.k, b.g, CAST(a.v AS BIGINT) + b.v AS w FROM t0 a JOIN t1 b ON a.k = b.k " +
+        "WHERE a.v > 2 OR b.v > 2) x JOIN t2 c ON x.g = c.g JOIN t4 d ON d.k = x.k")
   )
 
   /** Queries with joins that are not inner joins, and with other operators between joins. */
   private val operators: Seq[(String, String)] = Seq(
-    "left outer above and below" -> "SELECT a.k, b.v, c.s, d.g FROM t0 a LEFT JOIN t1 b ON a.k = b.k JOIN t2 c ON a.g = c.g LEFT JOIN t4 d ON b.g = d.g AND d.v > 2",
-    "right outer and inner" -> "SELECT a.k, b.v, c.s FROM t0 a RIGHT JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g LEFT JOIN t3 d ON c.k = d.k",
-    "full outer" -> "SELECT a.k, b.v, c.s FROM t0 a FULL JOIN t1 b ON a.k = b.k FULL JOIN t4 c ON b.k = c.k AND b.g = c.g",
-    "full outer, then inner" -> "SELECT a.k, b.v, c.s FROM t0 a FULL JOIN t1 b ON a.k = b.k JOIN t2 c ON coalesce(a.g, b.g) = c.g JOIN t4 d ON c.k = d.k",
-    "inner joins in the outer side" -> "SELECT a.k, b.v, c.s FROM t0 a LEFT JOIN (t1 b JOIN t2 c ON b.g = c.g) ON a.k = b.k JOIN t4 d ON a.v = d.v",
-    "filters on padded rows" -> "SELECT a.k, a.v FROM t0 a LEFT JOIN t1 b ON a.k = b.k JOIN t2 c ON a.g = c.g WHERE b.v IS NULL OR b.v > c.v",
+    "left outer above and below" ->
+      ("SELECT a.k, b.v, c.s, d.g FROM t0 a LEFT JOIN t1 b ON a.k = b.k JOIN t2 c ON a.g = c.g LEFT JOIN t4 d ON " +
+        "b.g = d.g AND d.v > 2"),
+    "right outer and inner" ->
+      ("SELECT a.k, b.v, c.s FROM t0 a RIGHT JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g LEFT JOIN t3 d ON c.k = " +
+        "d.k"),
+    "full outer" ->
+      "SELECT a.k, b.v, c.s FROM t0 a FULL JOIN t1 b ON a.k = b.k FULL JOIN t4 c ON b.k = c.k AND b.g = c.g",
+    "full outer, then inner" ->
+      ("SELECT a.k, b.v, c.s FROM t0 a FULL JOIN t1 b ON a.k = b.k JOIN t2 c ON coalesce(a.g, b.g) = c.g JOIN t4 d " +
+        "ON c.k = d.k"),
+    "inner joins in the outer side" ->
+      "SELECT a.k, b.v, c.s FROM t0 a LEFT JOIN (t1 b JOIN t2 c ON b.g = c.g) ON a.k = b.k JOIN t4 d ON a.v = d.v",
+    "filters on padded rows" ->
+      "SELECT a.k, a.v FROM t0 a LEFT JOIN t1 b ON a.k = b.k JOIN t2 c ON a.g = c.g WHERE b.v IS NULL OR b.v > c.v",
     "semi and anti" ->
-      """SELECT a.k, b.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t4 e ON e.g = b.g WHERE EXISTS (SELECT 1 FROM t2 c WHERE c.g = a.g AND c.v > a.v)
+      """SELECT a.k, b.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t4 e ON e.g = b.g
+        |WHERE EXISTS (SELECT 1 FROM t2 c WHERE c.g = a.g AND c.v > a.v)
         |AND NOT EXISTS (SELECT 1 FROM t3 d WHERE d.k = b.k AND d.v = b.v)""".stripMargin,
-    "NOT IN" -> "SELECT a.k, b.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g WHERE a.v NOT IN (SELECT v FROM t4 WHERE v IS NOT NULL AND v > 3)",
-    "NOT IN with NULLs" -> "SELECT count(*) FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g WHERE a.v NOT IN (SELECT v FROM t4 WHERE t4.k = a.k)",
+    "NOT IN" ->
+      ("SELECT a.k, b.v FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g WHERE a.v NOT IN (SELECT v FROM t4 " +
+        "WHERE v IS NOT NULL AND v > 3)"),
+    "NOT IN with NULLs" ->
+      ("SELECT count(*) FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g WHERE a.v NOT IN (SELECT v FROM t4 " +
+        "WHERE t4.k = a.k)"),
     "semi and anti joins alone" ->
-      """SELECT a.k, a.v FROM t0 a WHERE a.k IN (SELECT k FROM t1 WHERE v > 2) AND EXISTS (SELECT 1 FROM t2 c WHERE c.g = a.g AND c.v > a.v)
+      """SELECT a.k, a.v FROM t0 a WHERE a.k IN (SELECT k FROM t1 WHERE v > 2)
+        |AND EXISTS (SELECT 1 FROM t2 c WHERE c.g = a.g AND c.v > a.v)
         |AND NOT EXISTS (SELECT 1 FROM t4 d WHERE d.k = a.k AND d.v = a.v)""".stripMargin,
     "EXISTS under OR" -> (
       "SELECT a.k, b.v, c.s FROM t0 a JOIN t1 b ON a.k = b.k JOIN t2 c ON b.g = c.g WHERE EXISTS (SELECT 1 FROM t4 d " +
         "WHERE d.k = b.k) OR a.v > c.v"
     ),
-    "joins below EXISTS" -> "SELECT a.k, b.v FROM t0 a JOIN t1 b ON a.k = b.k WHERE a.g IN (SELECT c.g FROM t2 c JOIN t4 d ON c.k = d.k WHERE d.v > 1)",
+    "joins below EXISTS" ->
+      ("SELECT a.k, b.v FROM t0 a JOIN t1 b ON a.k = b.k WHERE a.g IN (SELECT c.g FROM t2 c JOIN t4 d ON c.k = d.k " +
+        "WHERE d.v > 1)"),
     "expressions between joins" -> (
       "SELECT x.k, x.w, c.v FROM (SELECT a.k, upper(a.s) AS w, b.g & 3 AS h FROM t0 a JOIN t1 b ON a.k = b.k) x LEFT " +
         "JOIN t2 c ON x.h = c.g JOIN t4 d ON x.w = upper(d.s)"
@@ -85,7 +123,9 @@ class EveryOrderSuite extends DovetailSuite with BeforeAndAfterAll {
     withRule(new RuleWatcher(_, group => shapes = EveryOrderSuite.orders(group)))(optimized(sql))
     assert(shapes.size >= 2 && (expected.nonEmpty || sql.contains(" t6 ")), "orders of nothing are all the same")
     shapes.foreach { shape =>
-      withRule(new ShapeRule(_, shape))(assert(answer(sql) == expected, s"in the order ${shape.render(_.toString)}"))
+      withRule(new ShapeRule(_, shape))(withoutFailures(
+        assert(answer(sql) == expected, s"in the order ${shape.render(_.toString)}")
+      ))
     }
     info(s"${shapes.size} orders, ${expected.size} rows")
   }

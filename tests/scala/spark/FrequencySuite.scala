@@ -13,8 +13,10 @@ class FrequencySuite extends DovetailSuite with BeforeAndAfterAll {
     super.beforeAll()
     // k is 3 in half of the rows; the model determines the make
     spark.sql(
-      """CREATE TABLE freq_s USING parquet AS SELECT id, CAST(IF(id % 2 = 0, 3, id % 97) AS INT) k, concat('w', IF(id % 4 = 0, 1, id % 50)) w,
-        |CAST(IF(id % 5 = 0, 1, id % 300) AS DECIMAL(10, 2)) d, DATE'2020-01-01' + CAST(id % 30 AS INT) day, IF(id % 2 = 0, CAST(id * id AS DOUBLE), 0.0D) wide,
+      """CREATE TABLE freq_s USING parquet AS SELECT id, CAST(IF(id % 2 = 0, 3, id % 97) AS INT) k,
+        |concat('w', IF(id % 4 = 0, 1, id % 50)) w,
+        |CAST(IF(id % 5 = 0, 1, id % 300) AS DECIMAL(10, 2)) d, DATE'2020-01-01' + CAST(id % 30 AS INT) day,
+        |IF(id % 2 = 0, CAST(id * id AS DOUBLE), 0.0D) wide,
         |concat('make', id % 10) make, concat('model', id % 100) model FROM range(2000)""".stripMargin
     )
     spark.sql(

@@ -6,10 +6,11 @@ import dovetail.kernel.cost.{Cost, JoinMethod}
 import dovetail.kernel.enumerate.{JoinTree, Outcome}
 import dovetail.kernel.graph.{JoinKind, Operator}
 import dovetail.kernel.profile.{Estimate, Source}
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Literal}
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
-import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan}
 import org.apache.spark.sql.dovetail.plan.{BroadcastAllowance, BroadcastRoom, CopiedInputs, GroupBroadcasts}
-import org.apache.spark.sql.dovetail.report.Decision
+import org.apache.spark.sql.types.IntegerType
 import org.scalatest.funsuite.AnyFunSuite
 
 /** Which broadcasts of a group fit together: copies of nested loops, then those of hash joins. */
@@ -40,9 +41,9 @@ class GroupBroadcastsSuite extends AnyFunSuite {
     new GroupBroadcasts(tree, one, room, own)
 
   private def barred(tree: JoinTree, broadcasts: GroupBroadcasts): Option[String] = {
-    val decision = Decision(Outcome(tree, tree, "given", 0L, None)(() => None), taken = true, Vector.empty, None)
+    val outcome = Outcome(tree, tree, "given", 0L, None)(() => None)
     new CopiedInputs(LocalRelation(), Vector.empty, Collections.emptySet[LogicalPlan])
-      .exceeding(decision, broadcasts, 1e9, Vector("a", "b", "c", "d"), priced = true)
+      .exceeding(outcome, broadcasts, 1e9, Vector("a", "b", "c", "d"), priced = true)
   }
 
   test("two nested loops in a group: both copy a side only if both copies fit together") {
@@ -50,6 +51,14 @@ class GroupBroadcastsSuite extends AnyFunSuite {
     assert(barred(two(500), of(two(500))).isEmpty)
     assert(of(two(800)).loops.size == 1 && of(two(800)).taken == BroadcastRoom(800, 800))
     assert(barred(two(800), of(two(800))).exists(_.contains("once for each partition")))
+  }
+
+  test("groups over a table of very many columns are no copies of each other, because nobody compares them") {
+    val wide           = LocalRelation((0 to 1000).map(i => AttributeReference(s"c$i", IntegerType)()))
+    val (first, other) = (Filter(Literal(true), wide), Filter(Literal(false), wide))
+    val allowance      = new BroadcastAllowance(one)
+    allowance.take(first, BroadcastRoom(800, 800))
+    assert(allowance.left(first) == BroadcastRoom.of(one) && allowance.left(other) != BroadcastRoom.of(one))
   }
 
   test("nested loops in two groups share the memory of the query") {

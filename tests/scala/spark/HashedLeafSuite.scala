@@ -85,7 +85,7 @@ class HashedLeafSuite extends DovetailSuite with ExchangeCounts {
         "JOIN receipt ON ledger.k = receipt.k"
       assert(dovetail(on = false)(exchanges(sql)) == 4, "both tables by branch, their join by key, and the sums")
       assert(exchanges(sql) == 3, "the join of the buckets is exchanged, branch, and the sums")
-      assert(costs(sql).head == 0.0, costs(sql))
+      assert(costs(sql).head == 0.0, told(costs(sql)))
       sameAnswer(sql)
     }
   }
@@ -94,10 +94,10 @@ class HashedLeafSuite extends DovetailSuite with ExchangeCounts {
     withConf(sortMerge: _*) {
       val grouped = "(SELECT k, max(b) AS v FROM ledger GROUP BY k)"
       val sql     = s"SELECT count(*) FROM receipt JOIN $grouped g ON receipt.k = g.k JOIN branch ON g.v = branch.b"
-      assert(costs(sql).head == 0.0, costs(sql))
+      assert(costs(sql).head == 0.0, told(costs(sql)))
       sameAnswer(sql, reorders = false)
       val computed = sql.replace("receipt.k = g.k", "receipt.k = g.k & 65535")
-      assert(costs(computed).forall(_ > 0.0), costs(computed))
+      assert(costs(computed).forall(_ > 0.0), told(costs(computed)))
       sameAnswer(computed, reorders = false)
     }
   }

@@ -89,6 +89,7 @@ class HistoryCountsSuite extends HistoryTables {
         remembering(settings: _*) { _ =>
           runs(write)
           assert(recorded.values.forall(_ > 0L), s"$settings: $recorded")
+          assert(!recorded.contains(Set("h_fact", "h_a", "h_b")), s"$settings: $recorded")
           runs(write.replace("w = 1", "w = 2"))
           assert(recorded.get(Set("h_fact", "h_a", "h_b")).exists(_ > 0L), s"$settings: $recorded")
           spark.sql("ALTER TABLE h_target DROP PARTITION (w = 2)")

@@ -62,7 +62,7 @@ class HistorySuite extends HistoryTables {
         "SELECT max(x.id), y.name FROM h_a y, h_b z, h_fact x WHERE x.b = z.k AND y.k = x.a AND z.v = 1 AND " +
           "y.name = 'hot' GROUP BY y.name"
       val known = counted(other)
-      assert(known(Set("h_a")) == 1.0 && known(Set("h_b")) == 10.0, sizes(other))
+      assert(known(Set("h_a")) == 1.0 && known(Set("h_b")) == 10.0, told(sizes(other)))
       // the first query left out fact rows without a key of `c`, this one does not
       assert(!known.contains(Set("h_fact")))
     }

@@ -114,7 +114,8 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
       val deep   = "{\"type\":\"struct\",\"fields\":" + "[" * 100000
       val nested = "{\"type\":\"array\",\"elementType\":" * 20000 + "\"long\"" + "}" * 20000
       val loads  =
-        s"""{"type":"struct","fields":[{"name":"a","type":{"type":"udt","class":"${classOf[LoadProbe].getName}"},"nullable":true,"metadata":{}}]}"""
+        s"""{"type":"struct","fields":[{"name":"a","type":{"type":"udt","class":"${classOf[LoadProbe].getName}"},""" +
+          """"nullable":true,"metadata":{}}]}"""
       val (_, warnings) = LogCapture("dovetail")(Seq(deep, nested, loads, "\"long\"", "", "[]").foreach { schema =>
         val (found, bytes) = look(d, good.withHeader(good.headerWith(schema)))
         assert(found.isEmpty && bytes < MostMemory, schema.take(40))

@@ -12,7 +12,7 @@ import org.apache.spark.sql.dovetail.history.History
 import org.apache.spark.sql.dovetail.log.{ChosenJoin, QueryLog, Shortage}
 import org.apache.spark.sql.dovetail.plan._
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExchangeExec}
 import org.apache.spark.sql.execution.joins.{
@@ -88,7 +88,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
       dovetail(on = false)(assert(joins(selective) == Seq("sort merge")))
       assert(joins(selective).map(_.take(9)) == Seq("broadcast"))
       sameAnswer(selective, reorders = false)
-      assert(explained(selective).contains("the written order with other broadcasts"), explained(selective))
+      assert(explained(selective).contains("the written order with other broadcasts"), told(explained(selective)))
     }
   }
 
@@ -105,19 +105,28 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
         planned
       }
     }
-    assert(made(three) == Seq(0, 2, 2, 3), made(three))
+    assert(made(three) == Seq(0, 2, 2, 3), told(made(three)))
   }
 
-  test("the branches of a union share the memory for broadcasts") {
-    val branches          = (1 to 6).map(w => selective.replace("medium.w = 7", s"medium.w = $w"))
-    def made(bytes: Long) = withThreshold(bytes, off, DovetailConf.SampleFiles.key -> "false") {
-      branches.inits.toSeq.reverse.tail.map(some =>
-        optimized(some.mkString(" UNION ALL ")).collect { case j: Join if JoinDecision.broadcast(j).nonEmpty => j }.size
-      )
-    }
+  test("the branches of a union share the memory for broadcasts, and so do the subqueries of a query") {
+    val branches   = (1 to 6).map(w => selective.replace("medium.w = 7", s"medium.w = $w"))
+    val subqueries = branches.map(b => s"(SELECT max(u) FROM ($b) AS q(t, u))")
+    def made(bytes: Long, queries: Seq[String], whole: Seq[String] => String) =
+      withThreshold(bytes, off, DovetailConf.SampleFiles.key -> "false") {
+        queries.inits.toSeq.reverse.tail.map(some =>
+          optimized(whole(some)).collectWithSubqueries { case j: Join if JoinDecision.broadcast(j).nonEmpty => j }.size
+        )
+      }
     // one takes up to 1.4 MiB; one may take 128 times the threshold, all of the query's twice as much
-    assert(made(14000L) == Seq(1, 2, 2, 2, 2, 2), made(14000L))
-    assert(made(60000L) == Seq(1, 2, 3, 4, 5, 6), made(60000L))
+    for (
+      (queries, whole) <- Seq[(Seq[String], Seq[String] => String)](
+        branches   -> (_.mkString(" UNION ALL ")),
+        subqueries -> (_.mkString("SELECT ", ", ", ""))
+      )
+    ) {
+      assert(made(14000L, queries, whole) == Seq(1, 2, 2, 2, 2, 2), told(made(14000L, queries, whole)))
+      assert(made(60000L, queries, whole) == Seq(1, 2, 3, 4, 5, 6), told(made(60000L, queries, whole)))
+    }
   }
 
   test(
@@ -130,7 +139,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     Seq(three, three.replace("other.w = 8", "other.w < 400")).foreach { sql =>
       withThreshold(threshold.toLong, level, DovetailConf.SampleFiles.key -> "false") {
         val plan = traced(sql)._1.optimizedPlan
-        assert(plan.exists { case j: Join => JoinDecision.kept(j).nonEmpty; case _ => false }, explained(sql))
+        assert(plan.exists { case j: Join => JoinDecision.kept(j).nonEmpty; case _ => false }, told(explained(sql)))
         val (found, log) = LogCapture("org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec")(joins(sql))
         assert(found.forall(_.startsWith("broadcast")), found)
         assert(log.nonEmpty && !log.exists(_.contains("Invalid broadcast query stage")), log.mkString("\n"))
@@ -237,7 +246,14 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     val fetching = new StackTraceElement(classOf[BroadcastExchangeExec].getName, "relationFuture", "x.scala", 1)
     tooLarge.setStackTrace(tooLarge.getStackTrace :+ fetching)
     assert(Shortage(new RuntimeException(tooLarge)).contains("the result was too large for the driver"))
-    assert(Shortage(new RuntimeException(new OutOfMemoryError("x"))).contains(Shortage.Memory))
+    val full = new OutOfMemoryError("Java heap space")
+    assert(Shortage(new RuntimeException(full)).contains(Shortage.DriverMemory))
+    assert(!Shortage.dependsOnOrder(Shortage.DriverMemory) && Shortage.isOfJoinMethod(Shortage.DriverMemory))
+    val aborted = new SparkException("Job aborted due to stage failure: Task 0 in stage 1.0 failed 4 times", full)
+    val built   = new SparkException("Not enough memory to build and broadcast the table to all worker nodes.", full)
+    for (e <- Seq(aborted, built)) assert(Shortage(e).contains(Shortage.Memory), e)
+    full.setStackTrace(full.getStackTrace :+ fetching)
+    assert(Shortage(new RuntimeException(full)).contains(Shortage.Memory))
   }
 
   test("what a cluster says of executors that had too little memory, and of full disks") {
@@ -402,10 +418,25 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
           def built = physical(sql).collect { case j: BroadcastHashJoinExec => j }.map(j =>
             if (j.buildSide == BuildLeft) j.left else j.right
           )
-          assert(built.nonEmpty && built.forall(!_.toString.contains("packed")), physical(sql))
+          assert(built.nonEmpty && built.forall(!_.toString.contains("packed")), told(physical(sql)))
           sameAnswer(sql, reorders = false)
         }
       }
+      // nobody knows how long the texts of local rows are
+      val session = spark
+      import session.implicits._
+      Seq.tabulate(100)(i => (i, "x" * 20000)).toDF("k", "t").createOrReplaceTempView("local")
+      val local = alone.replace("packed", "local")
+      try
+        withThreshold(math.max(threshold.toLong, 4000L), off) {
+          def built = physical(local).collect { case j: BroadcastHashJoinExec => j }.map(j =>
+            if (j.buildSide == BuildLeft) j.left else j.right
+          )
+          assert(spark.table("local").queryExecution.optimizedPlan.stats.sizeInBytes < 4000L)
+          assert(built.nonEmpty && built.forall(!_.exists(_.isInstanceOf[LocalTableScanExec])), told(physical(local)))
+          sameAnswer(local, reorders = false)
+        }
+      finally { spark.catalog.dropTempView("local"); () }
       // with a threshold for its size in memory, Spark broadcasts it there
       withThreshold(
         100 * threshold.toLong,
@@ -427,7 +458,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
           if (j.buildSide == BuildLeft) j.left else j.right
         )
         assert(dovetail(on = false)(built).exists(_.toString.contains("dense")))
-        assert(built.exists(_.toString.contains("dense")), physical(other))
+        assert(built.exists(_.toString.contains("dense")), told(physical(other)))
         sameAnswer(other)
       }
     }
@@ -445,11 +476,11 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
           "LEFT JOIN wide c ON b.k = c.k"
       def copied = physical(sql).collect { case j: BroadcastNestedLoopJoinExec => j.right.toString.contains("wide") }
       withThreshold(threshold.toLong, off) {
-        assert(copied == Seq(true), physical(sql))
+        assert(copied == Seq(true), told(physical(sql)))
         sameAnswer(sql)
       }
       withThreshold(500L, off) {
-        assert(copied == Seq(false), physical(sql))
+        assert(copied == Seq(false), told(physical(sql)))
         val reasons = traced(sql)._2.groups.map(_.reason)
         assert(reasons.exists(_.contains("Spark would have to broadcast")), reasons)
       }
@@ -646,7 +677,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
           "n FROM big JOIN medium " +
           "ON big.k = medium.k JOIN other ON other.i = big.i)"
       // the first join returns 6,000 rows, which is not clearly more than 5,000
-      assert(joins(sql).toSet == Set("hash right", "sort merge"), joins(sql))
+      assert(joins(sql).toSet == Set("hash right", "sort merge"), told(joins(sql)))
       sameAnswer(sql, reorders = false)
     }
   }

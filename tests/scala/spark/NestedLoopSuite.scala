@@ -50,7 +50,7 @@ class NestedLoopSuite extends DovetailSuite with SuiteTables {
     // files of few are smaller, those of flags and wide larger; wide takes more than 128 thresholds in memory
     withThreshold(4000L) {
       assert(dovetail(on = false)(copied(physical(outer))) == Set("few"))
-      assert(copied(physical(outer)) == Set("few"), traced(outer)._2.groups.map(_.reason))
+      assert(copied(physical(outer)) == Set("few"), told(traced(outer)._2.groups.map(_.reason)))
       sameAnswer(outer, reorders = false)
     }
   }
@@ -107,7 +107,7 @@ class NestedLoopSuite extends DovetailSuite with SuiteTables {
         )))
       }
       // the rows with a.c = 5 are read
-      assert(loops(traced(triangle)._2) == Seq(Set("a", "c")), traced(triangle)._2.groups)
+      assert(loops(traced(triangle)._2) == Seq(Set("a", "c")), told(traced(triangle)._2.groups))
       sameAnswer(triangle)
     }
   }

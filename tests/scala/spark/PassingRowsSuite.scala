@@ -96,7 +96,7 @@ class PassingRowsSuite extends DovetailSuite with SuiteTables {
     // not all are read in the time for one query; the next one finds those of the first in memory
     group(query)
     isNear(query)
-    assert(Seq("p", "q", "r").forall(n => group(query).reason.contains(s"the rows of $n that")), group(query))
+    assert(Seq("p", "q", "r").forall(n => group(query).reason.contains(s"the rows of $n that")), told(group(query)))
     assert(top(group(query, off)) < truth(query) / 10.0)
   }
 

@@ -72,9 +72,12 @@ class PinSuite extends StarSuite {
     inStore { _ =>
       run(s"PIN nightly FOR ${query(1)}")
       Seq(
-        s"SELECT count(*) $from WHERE c.w = 1 AND a.w = 2" -> "pin 'nightly' is not used: the predicates or inputs of this query differ from those of the pinned query",
-        s"SELECT count(*) $from JOIN p ON p.k1 = a.k WHERE c.w = 1" -> "pin 'nightly' is not used: this query also joins p",
-        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k" -> "pin 'nightly' is not used: this query does not join c"
+        s"SELECT count(*) $from WHERE c.w = 1 AND a.w = 2" ->
+          "pin 'nightly' is not used: the predicates or inputs of this query differ from those of the pinned query",
+        s"SELECT count(*) $from JOIN p ON p.k1 = a.k WHERE c.w = 1" ->
+          "pin 'nightly' is not used: this query also joins p",
+        "SELECT count(*) FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k" ->
+          "pin 'nightly' is not used: this query does not join c"
       ).foreach { case (sql, why) => assert(group(sql).reason.contains(why), group(sql).reason) }
       assert(!group(
         "SELECT count(*) FROM p JOIN a ON p.k1 = a.k JOIN a b ON p.k2 = b.k JOIN p q ON q.k1 = a.k"
@@ -230,6 +233,22 @@ class PinSuite extends StarSuite {
         assert(same(order(group(query(2))), "(((f a) b) c)"))
       }
     }
+  }
+
+  test("a hint in a statement of a SQL script leaves the rest of the script as it is") {
+    withTables("written")(withConf("spark.sql.scripting.enabled" -> "true", "spark.sql.ansi.enabled" -> "true") {
+      spark.sql("CREATE TABLE written (v INT) USING parquet")
+      spark.sql(
+        "BEGIN IF 1 = 2 THEN INSERT INTO written SELECT /*+ DOVETAIL_OFF */ 1; " +
+          "ELSE INSERT INTO written VALUES (2); END IF; END"
+      ).collect()
+      assert(answer("SELECT v FROM written") == Seq("[2]"))
+      val handled = spark.sql(
+        "BEGIN DECLARE EXIT HANDLER FOR DIVIDE_BY_ZERO BEGIN SELECT 'handled'; END; " +
+          "INSERT INTO written SELECT /*+ DOVETAIL_OFF */ 3; SELECT 1 / 0; END"
+      )
+      assert(handled.head().getString(0) == "handled")
+    })
   }
 
   test("left to Spark: a query by its hint, a group by its tables, and explain says why; Spark warns of nothing") {

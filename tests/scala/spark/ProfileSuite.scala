@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail
 
+import java.util.concurrent.{CountDownLatch, TimeUnit}
+
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 /** `DOVETAIL PROFILE` counts rows, time and bytes correctly. */
@@ -40,14 +42,20 @@ class ProfileSuite extends StarSuite {
   }
 
   test("time of tasks, garbage collection and spills are of the query's own tasks") {
-    // one task sleeps in each of two partitions, and another session's job runs meanwhile
-    val millis = 200
+    // one task sleeps in each of two partitions, while a task of another job ends
+    val (millis, others) = (1000, 1500)
     spark.udf.register("nap", (id: Long) => { Thread.sleep(millis.toLong); id })
-    val other = new Thread(() => spark.sparkContext.parallelize(1 to 4, 4).foreach(_ => Thread.sleep(millis * 10L)))
+    val other = new Thread(() =>
+      spark.sparkContext.parallelize(1 to 1, 1).foreach { _ =>
+        ProfileSuite.begun.countDown()
+        Thread.sleep(others.toLong)
+      }
+    )
     other.start()
+    assert(ProfileSuite.begun.await(60L, TimeUnit.SECONDS))
     val p = profile("SELECT nap(id) FROM range(0, 2, 1, 2)")
     assert(p.get("task_seconds").asDouble >= 2 * millis / 1e3)
-    assert(p.get("task_seconds").asDouble < 4 * millis * 10 / 1e3)
+    assert(p.get("task_seconds").asDouble < (2 * millis + others) / 1e3)
     assert(p.get("gc_seconds").asDouble >= 0.0 && p.get("spilled_bytes").asLong == 0L)
     other.join()
   }
@@ -156,4 +164,10 @@ class ProfileSuite extends StarSuite {
       val (x, y) = (items(a.get("sums").get(column)).map(_.asDouble), items(b.get("sums").get(column)).map(_.asDouble))
       x.zip(y).forall { case (p, q) => math.abs(p - q) <= 1e-9 * math.max(math.abs(x(1)), 1.0) }
     }
+}
+
+private object ProfileSuite {
+
+  /** Counted down when the task of another job begins. */
+  val begun = new CountDownLatch(1)
 }

@@ -176,7 +176,8 @@ class QueryLogSuite extends StarSuite with Eventually {
       val before = lastId
       withoutIdempotenceCheck(
         spark.sql(
-          s"CREATE TABLE written USING parquet AS ${star.replace("a.w, b.w", "a.w")} AND f.v > (SELECT avg(f.v) ${star.drop(star.indexOf("FROM"))})"
+          s"CREATE TABLE written USING parquet AS ${star.replace("a.w, b.w", "a.w")} AND f.v > (SELECT avg(f.v) " +
+            s"${star.drop(star.indexOf("FROM"))})"
         )
       )
       def since = queries().filter(_.getAs[Long]("id") > before)

@@ -235,7 +235,8 @@ class RuleSuite extends StarSuite {
 
   test("two bodies of one common table expression come out equal, and their exchange is reused") {
     val sql =
-      """WITH s AS (SELECT a.w, b.k, sum(f.v) t FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k WHERE c.w = 1 GROUP BY a.w, b.k)
+      """WITH s AS (SELECT a.w, b.k, sum(f.v) t FROM f JOIN a ON f.k1 = a.k JOIN b ON f.k2 = b.k JOIN c ON f.k3 = c.k
+                |  WHERE c.w = 1 GROUP BY a.w, b.k)
                 |SELECT x.w, x.t, y.t FROM s x JOIN s y ON x.k = y.k WHERE x.t < y.t""".stripMargin
     withConf("spark.sql.adaptive.enabled" -> "false", "spark.sql.autoBroadcastJoinThreshold" -> "-1") {
       def reused = "ReusedExchange".r.findAllIn(physical(sql).treeString).size

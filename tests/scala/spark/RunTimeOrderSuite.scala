@@ -8,6 +8,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.IsNotNull
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf}
+import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.plan.{ChainDecision, ReorderAtRunTime, SparkCosts}
 import org.apache.spark.sql.dovetail.report.{ActualRows, GroupReport}
 import org.apache.spark.sql.execution.SparkPlan
@@ -103,8 +104,8 @@ class RunTimeOrderSuite extends StarSuite {
 
   private def expected(sql: String): Seq[String] = dovetail(on = false)(answer(sql))
 
-  private def changes(sql: String): RunResult = {
-    val ran = misled()(run(sql))
+  private def changes(sql: String, settings: (String, String)*): RunResult = {
+    val ran = misled(settings: _*)(run(sql))
     assert(ran.changed, s"$sql\n${ran.groups}\n${ran.plan}")
     assert(ran.answer == expected(sql), sql)
     ran
@@ -157,11 +158,13 @@ class RunTimeOrderSuite extends StarSuite {
 
   test("semi, anti and left outer joins move with the others, and stay behind what they read") {
     val semi = changes(
-      "SELECT f.v, a.s FROM f JOIN a ON f.k1 = a.k WHERE a.w <= 8 AND EXISTS (SELECT 1 FROM c WHERE c.k = f.k3 AND c.w = 1) AND f.k2 IN (SELECT k FROM b)"
+      "SELECT f.v, a.s FROM f JOIN a ON f.k1 = a.k WHERE a.w <= 8 AND EXISTS (SELECT 1 FROM c WHERE c.k = f.k3 AND " +
+        "c.w = 1) AND f.k2 IN (SELECT k FROM b)"
     )
     assert(semi.order.startsWith("((f c)") || semi.order.startsWith("(((f c)"), semi.order)
     changes(
-      "SELECT f.v, b.s, c.s FROM f LEFT JOIN b ON f.k2 = b.k JOIN a ON f.k1 = a.k JOIN c ON f.k3 = c.k WHERE a.w <= 8 AND c.w = 1"
+      "SELECT f.v, b.s, c.s FROM f LEFT JOIN b ON f.k2 = b.k JOIN a ON f.k1 = a.k JOIN c ON f.k3 = c.k WHERE a.w " +
+        "<= 8 AND c.w = 1"
     )
     // c is joined by a column of a, so it stays behind a
     val bound = stays("SELECT f.v FROM f JOIN a ON f.k1 = a.k JOIN c ON a.w = c.k WHERE a.w <= 8 AND c.w = 1")
@@ -174,12 +177,11 @@ class RunTimeOrderSuite extends StarSuite {
     changes(s"SELECT x.v, y.n FROM ($chain) x JOIN (SELECT v, count(*) n FROM f GROUP BY v) y ON x.v = y.v")
     misled("spark.sql.autoBroadcastJoinThreshold" -> "6000", "spark.sql.adaptive.autoBroadcastJoinThreshold" -> "-1") {
       val sql =
-        "SELECT f.v, a.s, c.s FROM f JOIN f g ON f.v = g.v AND f.t = g.t JOIN a ON f.k1 = a.k JOIN c ON g.k3 = c.k WHERE a.w <= 8 AND c.w = 1"
+        "SELECT f.v, a.s, c.s FROM f JOIN f g ON f.v = g.v AND f.t = g.t JOIN a ON f.k1 = a.k JOIN c ON g.k3 = c.k " +
+          "WHERE a.w <= 8 AND c.w = 1"
       val ran = run(sql)
       assert(ran.answer == expected(sql))
-      info(
-        s"above a shuffled join: ${if (ran.changed) "changed" else "as planned"}, ${all(ran.plan).count(_.isInstanceOf[ShuffleExchangeLike])} exchanges"
-      )
+      assert(ran.changed, ran.groups)
     }
   }
 
@@ -251,7 +253,8 @@ class RunTimeOrderSuite extends StarSuite {
     val ran = misled()(run(pruned))
     assert(ran.answer == expected(pruned))
     assert(all(ran.plan).exists(_.toString.contains("dynamicpruning")), ran.plan)
-    info(if (ran.changed) ran.order else s"as planned: ${ran.reasons}")
+    assert(!ran.changed && ran.reasons.contains("it is still the best one"), ran.groups)
+    changes(pruned, "spark.sql.optimizer.dynamicPartitionPruning.enabled" -> "false")
   }
 
   test("nothing changes with an order that is asked for, with hints, exclusions, or where it is off") {
@@ -273,13 +276,11 @@ class RunTimeOrderSuite extends StarSuite {
   test("nothing changes where the estimates are about right, where a column may throw, or when the graph is gone") {
     val right = stays("SELECT f.v, a.s, c.s FROM f JOIN a ON f.k1 = a.k JOIN c ON f.k3 = c.k WHERE a.k < 90")
     assert(right.reasons.contains("about the rows that were estimated"), right.groups.map(_.atRun))
-    stays(
-      "SELECT q.d, a.s, c.s FROM (SELECT k1, k3, 10 / v AS d FROM f) q JOIN a ON q.k1 = a.k JOIN c ON q.k3 = c.k WHERE a.w <= 8 AND c.w = 1 AND c.k > 0".replace(
-        "FROM f)",
-        "FROM f WHERE v > 0)"
-      ),
-      "spark.sql.ansi.enabled" -> "true"
-    )
+    def computed(d: String) =
+      s"SELECT q.d, a.s, c.s FROM (SELECT k1, k3, $d AS d FROM f WHERE v > 0) q JOIN a ON q.k1 = a.k JOIN c ON " +
+        "q.k3 = c.k WHERE a.w <= 8 AND c.w = 1 AND c.k > 0"
+    changes(computed("v"), "spark.sql.ansi.enabled"    -> "true")
+    stays(computed("10 / v"), "spark.sql.ansi.enabled" -> "true")
     misled() {
       val (execution, trace) = traced(chain)
       BoundedCache.clearAll()
@@ -312,6 +313,24 @@ class RunTimeOrderSuite extends StarSuite {
         assert(lines.count(_.contains("injected")) == 1, lines)
       } finally TestExtensions.atRunTime = None
     }
+    TestExtensions.atRunTime = Some(session =>
+      new ReorderAtRunTime(session) {
+        override protected def order(plan: LogicalPlan, decision: ChainDecision): LogicalPlan = {
+          while (true) { Thread.sleep(1L); PlanningTime.check() }
+          plan
+        }
+      }
+    )
+    try
+      misled(excluded) {
+        val (execution, trace) = traced(chain)
+        assert(execution.executedPlan != null)
+        val found = withConf(DovetailConf.PlanningMaxMs.key -> "200")(DovetailSuite.answer(execution))
+        assert(found == expected(chain))
+        val groups = ActualRows(execution.executedPlan, trace.groups)
+        assert(groups.flatMap(_.atRun).exists(_.reason.contains(TimeIsUp.reason)), groups.map(_.atRun))
+      }
+    finally TestExtensions.atRunTime = None
     // a plan whose output is not the query's is never used
     TestExtensions.atRunTime = Some(session =>
       new ReorderAtRunTime(session) {
@@ -393,7 +412,7 @@ class RunTimeOrderSuite extends StarSuite {
         if (i % 4 == 0) RandomTables.misinform(spark, own)
         val sql = new Chains(own).query()
         misled((Seq(DovetailConf.MinGain.key -> "0", "spark.sql.shuffle.partitions" -> "1") ++ settings): _*) {
-          val found = run(sql)
+          val found = withoutFailures(run(sql))
           if (found.changed) changed += 1
           if (found.answer != expected(sql)) failures += s"$sql\n${found.plan}"
         }

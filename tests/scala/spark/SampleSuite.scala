@@ -34,8 +34,10 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
   override def beforeAll(): Unit = {
     super.beforeAll()
     spark.sql(
-      """CREATE TABLE t USING parquet AS SELECT id, concat('make', id % 10) make, concat('model', id % 10, '-', id % 100) model,
-        |CAST(IF(id % 4 = 0, id % 200, id % 20) AS INT) k, IF(id % 7 = 0, NULL, CAST(id AS STRING)) text, date_add(DATE'2020-01-01', CAST(id % 366 AS INT)) d
+      """CREATE TABLE t USING parquet AS SELECT id, concat('make', id % 10) make,
+        |concat('model', id % 10, '-', id % 100) model,
+        |CAST(IF(id % 4 = 0, id % 200, id % 20) AS INT) k, IF(id % 7 = 0, NULL, CAST(id AS STRING)) text,
+        |date_add(DATE'2020-01-01', CAST(id % 366 AS INT)) d
         |FROM range(5000)""".stripMargin
     )
     spark.sql(
@@ -69,7 +71,8 @@ class SampleSuite extends DovetailSuite with BeforeAndAfterAll {
   test("a few long texts do not hide the others: predicates on them are estimated, without bounds") {
     withTables("notes") {
       spark.sql(
-        "CREATE TABLE notes USING parquet AS SELECT id, IF(id % 500 = 0, repeat('long ', 600), concat('genre ', id % 9)) " +
+        "CREATE TABLE notes USING parquet AS SELECT id, IF(id % 500 = 0, repeat('long ', 600), concat('genre ', id " +
+          "% 9)) " +
           "AS info FROM range(30000)"
       )
       withDirectory { d =>

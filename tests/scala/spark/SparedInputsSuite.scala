@@ -11,13 +11,12 @@ import org.apache.spark.sql.dovetail.group.Preparation
 import org.apache.spark.sql.dovetail.plan.SparedInputs
 import org.apache.spark.sql.dovetail.report.GroupReport
 import org.apache.spark.sql.types.StructType
-import org.scalatest.BeforeAndAfterAll
 
 /**
  * Inputs that may fail: if plain Spark does not read such an input because a broadcast turns out to be empty, Dovetail
  * does not read it either.
  */
-class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
+class SparedInputsSuite extends DovetailSuite {
   private val tables = Seq("few", "words", "many")
 
   /**
@@ -25,6 +24,7 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
    * numbers.
    */
   override def beforeAll(): Unit = {
+    super.beforeAll()
     spark.sql("CREATE TABLE few USING parquet AS SELECT 1 AS k, CAST(id AS INT) v FROM range(100)")
     spark.sql(
       "CREATE TABLE words USING parquet AS SELECT 1 AS k, CAST(id AS INT) j, " +
@@ -87,19 +87,8 @@ class SparedInputsSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
-  test("where the input cannot fail, the order changes") {
-    everyPlan(sameAnswer(query(safe)))
-  }
-
-  test("an input that may fail stays behind the broadcast that spares it") {
-    everyPlan {
-      assert(dovetail(on = false)(answer(query(fails))).nonEmpty)
-      dovetail(on = true) {
-        assert(answer(query(fails)) == dovetail(on = false)(answer(query(fails))))
-        val groups = traced(query(fails))._2.groups
-        assert(groups.exists(_.reason.contains("reading words may fail in ")), groups)
-      }
-    }
+  test("an input that may fail stays behind the broadcast that spares it; one that cannot fail moves") {
+    everyPlan { movesUnlessItFails(query(_)); () }
   }
 
   test("a subquery that has several rows stays above the join without rows that spares it") {

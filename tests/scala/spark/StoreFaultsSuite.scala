@@ -104,7 +104,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   /** Each round starts two JVMs, which takes seconds. */
-  private val Rounds = 3
+  private val Rounds = 2
 
   test("whatever byte of a file is broken, and wherever it ends, reading gives what was written or nothing") {
     withDirectory { d =>
@@ -210,25 +210,25 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
-  test("a thousand tables: a look-up reads its own table's file, and the directory once for all") {
+  test("hundreds of tables: a look-up reads its own table's file, and the directory once for all") {
     withDirectory { d =>
       withConf(WatchedFileSystem.setting) {
         val directory = new HadoopPath(s"${WatchedFileSystem.Scheme}:${d.resolve("store")}")
         val files     = new StoreFiles(directory, spark.sessionState.newHadoopConf())
         val writing   = new StatisticsStore(files)
         val table     = StoreWriter.table("file:/t/0", "t", 1).copy(parts = Vector.empty)
-        (0 until 1000).foreach(i => writing.write(table.copy(key = s"file:/t/$i", name = s"t-$i")))
+        (0 until 300).foreach(i => writing.write(table.copy(key = s"file:/t/$i", name = s"t-$i")))
         val store          = new StatisticsStore(files, checkMillis = Long.MaxValue)
         def find(i: Int)   = store.find(s"file:/t/$i").exists(_.header.name == s"t-$i")
-        val (found, calls) = WatchedFileSystem.during(find(1) && find(500))
-        val (again, none)  = WatchedFileSystem.during(find(1) && find(500))
+        val (found, calls) = WatchedFileSystem.during(find(1) && find(200))
+        val (again, none)  = WatchedFileSystem.during(find(1) && find(200))
         assert(found && again && none.isEmpty, none)
         assert(calls.count(_ == "list") == 1 && calls.count(_.startsWith("open")) == 2 && calls.size == 3, calls)
-        assert(files.list().size == 1000 && (0 until 1000).forall(find))
+        assert(files.list().size == 300 && (0 until 300).forall(find))
       }
       // on a local disk the store does not list the directory, which would access every file
       val onDisk = storeAt(d.resolve("store"))
-      assert((0 until 1000).forall(i => onDisk.find(s"file:/t/$i").exists(_.header.name == s"t-$i")))
+      assert((0 until 300).forall(i => onDisk.find(s"file:/t/$i").exists(_.header.name == s"t-$i")))
     }
   }
 

@@ -69,7 +69,8 @@ class GreedySuite extends AnyFunSuite {
       val found = new Search(graph, physical, Budget(1000, 60000)).run(GraphText.leftDeep(graph))
       assert(found.best.relations == graph.relations.indices.toVector && found.best.joins.size == n - 1)
       assert(
-        found.best.cost.total > 0 && !found.best.cost.total.isNaN && found.best.cost.total <= found.original.cost.total * (1 + 1e-9)
+        found.best.cost.total > 0 && !found.best.cost.total.isNaN &&
+          found.best.cost.total <= found.original.cost.total * (1 + 1e-9)
       )
       assert(new Search(GraphText(text), physical, Budget(1000, 60000)).run(GraphText.leftDeep(graph)) == found)
     }

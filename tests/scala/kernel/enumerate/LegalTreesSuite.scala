@@ -97,5 +97,6 @@ class LegalTreesSuite extends AnyFunSuite {
   }
 
   private def describe(p: PlanGraph) =
-    s"${p.written}\n${p.graph.operators.mkString("\n")}\n${p.graph.predicates.mkString("\n")}\n${p.graph.classes.map(_.members.map(_.text))}"
+    (Seq[Any](p.written) ++ p.graph.operators ++ p.graph.predicates :+ p.graph.classes.map(_.members.map(_.text)))
+      .mkString("\n")
 }

@@ -115,7 +115,8 @@ class OperatorSearchSuite extends AnyFunSuite {
       }
       val all = new Search(p.graph, cardWeight, Budget(1, 60000)).run(p.written.shape)
       assert(
-        all.best.relations == p.graph.relations.indices.toVector && all.best.cost.total <= all.original.cost.total * (1 + 1e-9),
+        all.best.relations == p.graph.relations.indices.toVector &&
+          all.best.cost.total <= all.original.cost.total * (1 + 1e-9),
         s"seed $seed"
       )
     }
@@ -152,7 +153,8 @@ class OperatorSearchSuite extends AnyFunSuite {
         s"seed $seed: every operator once"
       )
       assert(
-        best.relations == p.graph.relations.indices.toVector && best.cost.total <= found.original.cost.total * (1 + 1e-9),
+        best.relations == p.graph.relations.indices.toVector &&
+          best.cost.total <= found.original.cost.total * (1 + 1e-9),
         s"seed $seed"
       )
       val sizer = new Sizer(p.graph, new CardinalityModel(p.graph))

@@ -105,6 +105,17 @@ class ReducerSuite extends AnyFunSuite {
     assert(linear.best.reducers.nonEmpty && linear.best.cost.total < 1.05 * exact.best.cost.total)
   }
 
+  test("an order that somebody else chose stays, and gets the filters that pay off in it") {
+    val graph = GraphText(facts)
+    for (text <- Seq("((A B) D)", "((A D) B)", "(A (B D))")) {
+      val order  = GraphText.shape(text, graph)
+      val search = new Search(graph, costs, Budget.unlimited, costs, rules(graph))
+      val priced = search.priced(order, GraphText.leftDeep(graph)).get
+      assert(priced.best.shape.sameJoins(order), text)
+      assert(priced.best.reducers.nonEmpty || text != "((A B) D)")
+    }
+  }
+
   test("a key of several columns of several relations; what only restricts them is tested by a semi join") {
     val graph             = GraphText(weeks)
     def className(c: Int) = graph.classes(c).members.head.text

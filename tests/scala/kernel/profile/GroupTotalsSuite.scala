@@ -26,7 +26,7 @@ class GroupTotalsSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("counts of a column with NULLs may be zero: between NULLs of single rows and NULLs of whole groups") {
     val counts = new GroupTotals(rows = 40000.0, groups = 10000.0).count(nonNull = 0.5)
-    // single rows: the sum over n of (1/4)(3/4)^(n-1) (1/2)^n = (1/8) / (1 - 3/8) = 0.2; whole groups: all could be NULL
+    // single rows: the sum over n of (1/4)(3/4)^(n-1) (1/2)^n = (1/8) / (1 - 3/8) = 0.2; whole groups: all may be NULL
     near(counts.equalTo(0.0), math.sqrt(0.2 * 1.0), 1e-9)
     near(counts.between(0.0, Infinite), 1.0, 1e-9)
     // rows of an outer join without a partner: a tenth of the groups, one row each

@@ -29,7 +29,7 @@ class KeyColumnSuite extends AnyFunSuite with ScalaCheckPropertyChecks {
 
   test("runs are the distinct numbers with the number of their occurrences") {
     forAll(values) { values =>
-      val runs = Runs(values.sorted.toArray)
+      val runs = Runs(values.toArray)
       assert(runs.values.toVector.zip(runs.counts) === values.groupBy(identity).toVector.map(v =>
         v._1 -> v._2.size
       ).sorted)

@@ -126,11 +126,13 @@ class OperatorSizesSuite extends AnyFunSuite {
 
   test("several keys: no more rows have a partner than there are partners, if the combinations were counted") {
     // 100 users and 200 items, of which each combination is a row on the left; 100 combinations on the right
-    def graph(kind: JoinKind, combinations: Map[Set[Long], Double]) = {
-      val one  = oneJoin(kind, column(100), column(100), (None, None), rows = 20000.0)
+    def graph(kind: JoinKind, combinations: Map[Set[Long], Double], nulls: Option[Double]) = {
+      val one = oneJoin(kind, column(100), column(100), (None, None), rows = 20000.0)
+      def item(ndv: Double, relation: Int, id: Long) =
+        Member(relation, column(ndv, nulls.getOrElse(0.0)), Set(id), s"$relation.i", nullsMeet = nulls.isDefined)
       val keys = Vector(
         (Member(0, column(100), Set(0L), "l.k"), Member(1, column(100), Set(1L), "r.k")),
-        (Member(0, column(200), Set(2L), "l.i"), Member(1, column(100), Set(3L), "r.i"))
+        (item(200, 0, 2L), item(100, 1, 3L))
       )
       val (left, right) = (one.relations(0), one.relations(1))
       JoinGraph(
@@ -140,11 +142,14 @@ class OperatorSizesSuite extends AnyFunSuite {
         one.operators.map(_.copy(equalities = keys))
       )
     }
-    def size(kind: JoinKind, combinations: Map[Set[Long], Double]) =
-      new CardinalityModel(graph(kind, combinations)).estimate(Array(0, 1)).value
+    def size(kind: JoinKind, combinations: Map[Set[Long], Double], nulls: Option[Double] = None) =
+      new CardinalityModel(graph(kind, combinations, nulls)).estimate(Array(0, 1)).value
     val counted = Map(Set(0L, 2L) -> 20000.0)
     assert(math.abs(size(Semi, counted) - 100.0) < 1.0 && math.abs(size(Anti, counted) - 19900.0) < 1.0)
     assert(size(Semi, Map.empty) == 20000.0 * 100 / 200, "nobody knows how many combinations there are")
+    // combinations with NULLs are not counted, so where NULLs meet, the counts say nothing
+    assert(size(Semi, counted, Some(0.9)) == size(Semi, Map.empty, Some(0.9)))
+    assert(size(Semi, counted, Some(0.9)) > 10000.0)
   }
 
   test("the rest of a condition has to keep one of a row's partners") {

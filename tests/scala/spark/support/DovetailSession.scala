@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail
 import java.nio.file.{Files, Path}
 import java.util.Comparator
 
+import org.apache.logging.log4j.Level
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.plan.ReorderJoins
@@ -72,12 +73,23 @@ abstract class DovetailSuite extends AnyFunSuite with BeforeAndAfterAll {
    */
   protected def sameAnswer(sql: String, reorders: Boolean = true): Unit = {
     val expected = dovetail(on = false)(answer(sql))
-    dovetail(on = true) {
+    dovetail(on = true)(withoutFailures {
       assert(answer(sql) == expected, s"with Dovetail, for $sql")
-      if (reorders) assert(reordered(sql), s"nothing was reordered in $sql: ${traced(sql)._2.groups}")
-    }
+      if (reorders) assert(reordered(sql), told(s"nothing was reordered in $sql: ${traced(sql)._2.groups}"))
+    })
     ()
   }
+
+  /** Runs `body`, and asserts that no part of Dovetail failed: Spark's own plan would be used instead, silently. */
+  protected def withoutFailures[A](body: => A): A = {
+    val (result, lines) = LogCapture("dovetail", Level.DEBUG)(body)
+    val failed          = lines.filter(_.contains(" failed: "))
+    assert(failed.isEmpty, failed.take(3).mkString("\n"))
+    result
+  }
+
+  /** A clue that is made only if its assertion fails. */
+  protected def told(text: => Any): Any = new { override def toString: String = String.valueOf(text) }
 
   protected def reordered(sql: String): Boolean = traced(sql)._2.groups.exists(_.status == "reordered")
 

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail
 
+import java.util.UUID
+
 import scala.collection.mutable
 
 import org.apache.logging.log4j.{Level, LogManager}
@@ -14,7 +16,7 @@ import org.apache.logging.log4j.core.{LogEvent, Logger}
 object LogCapture {
   def apply[A](logger: String, from: Level = Level.WARN)(body: => A): (A, Seq[String]) = {
     val lines    = mutable.ArrayBuffer.empty[String]
-    val appender = new AbstractAppender("capture", null, null, true, Property.EMPTY_ARRAY) {
+    val appender = new AbstractAppender(s"capture-${UUID.randomUUID}", null, null, true, Property.EMPTY_ARRAY) {
       override def append(event: LogEvent): Unit =
         if (event.getLevel.isMoreSpecificThan(from))
           lines.synchronized { lines += event.getMessage.getFormattedMessage; () }

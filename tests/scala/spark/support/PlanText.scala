@@ -19,7 +19,8 @@ object PlanText {
         s" hint=$s".toLowerCase(Locale.ROOT)
       ).mkString
       val condition = j.condition.fold("")(c => s": ${ExpressionText(c)}")
-      s"join ${j.joinType.toString.replaceAll("([a-z])([A-Z])", "$1 $2").takeWhile(_ != '(').toLowerCase(Locale.ROOT)}$hints$condition" +: indented(
+      val kind = j.joinType.toString.replaceAll("([a-z])([A-Z])", "$1 $2").takeWhile(_ != '(').toLowerCase(Locale.ROOT)
+      s"join $kind$hints$condition" +: indented(
         Seq(
           j.left,
           j.right

@@ -61,7 +61,8 @@ final class RandomQueries(random: Random) {
       case 3 =>
         val (l, r) = (base(), base())
         Input(
-          s"(SELECT ${l.alias}.k, ${r.alias}.g, ${r.alias}.v FROM ${l.sql} ${one("JOIN", "LEFT JOIN")} ${r.sql} ON ${equality(r, Vector(l))}) $a",
+          s"(SELECT ${l.alias}.k, ${r.alias}.g, ${r.alias}.v FROM ${l.sql} ${one("JOIN", "LEFT JOIN")} ${r.sql} ON " +
+            s"${equality(r, Vector(l))}) $a",
           a,
           Set("k", "g", "v")
         )
@@ -92,7 +93,8 @@ final class RandomQueries(random: Random) {
       if (wide == 0 && chance(0.06)) { wide += 1; from += s" CROSS JOIN ${next.sql}"; visible :+= next }
       else if (chance(0.12)) {
         val inner = base()
-        from += s" ${one("JOIN", "LEFT JOIN", "FULL JOIN")} (${next.sql} JOIN ${inner.sql} ON ${equality(inner, Vector(next))}) ON ${equality(inner, visible)}"
+        from += s" ${one("JOIN", "LEFT JOIN", "FULL JOIN")} (${next.sql} JOIN ${inner.sql} ON " +
+          s"${equality(inner, Vector(next))}) ON ${equality(inner, visible)}"
         visible = visible :+ next :+ inner
       } else {
         val k = kind()
@@ -164,13 +166,16 @@ final class RandomQueries(random: Random) {
       case 0     => s"(${filter(a)} OR ${filter(b)})"
       case 1     => s"((${filter(a)} AND ${filter(b)}) OR (${filter(a)} AND ${filter(b)}))"
       case 2 | 3 =>
-        s"${one("", "NOT ")}EXISTS (SELECT 1 FROM ${z.sql} WHERE ${pair("k", "=", z, a)}${one("", s" AND ${filter(z)}", s" AND ${pair("v", "<", z, a)}")})"
+        s"${one("", "NOT ")}EXISTS (SELECT 1 FROM ${z.sql} WHERE " +
+          s"${pair("k", "=", z, a)}${one("", s" AND ${filter(z)}", s" AND ${pair("v", "<", z, a)}")})"
       case 4 =>
         val (y, w) = (base(), base())
-        s"${one("", "NOT ")}EXISTS (SELECT 1 FROM ${z.sql} JOIN ${y.sql} ON ${equality(y, Vector(z))} JOIN ${w.sql} ON ${equality(w, Vector(z, y))} WHERE ${pair("k", "=", w, a)})"
+        s"${one("", "NOT ")}EXISTS (SELECT 1 FROM ${z.sql} JOIN ${y.sql} ON ${equality(y, Vector(z))} JOIN " +
+          s"${w.sql} ON ${equality(w, Vector(z, y))} WHERE ${pair("k", "=", w, a)})"
       case 5 => s"${column(a, "k")} IN (SELECT ${z.alias}.k FROM ${z.sql} WHERE ${filter(z)})"
       case 6 =>
-        s"${column(a, "k")} NOT IN (SELECT ${z.alias}.k FROM ${z.sql} WHERE ${one(s"${z.alias}.k IS NOT NULL AND ", "")}${filter(z)})"
+        s"${column(a, "k")} NOT IN (SELECT ${z.alias}.k FROM ${z.sql} WHERE " +
+          s"${one(s"${z.alias}.k IS NOT NULL AND ", "")}${filter(z)})"
       case 7 => s"(${filter(a)} OR ${column(b, "k")} IN (SELECT ${z.alias}.v FROM ${z.sql}))"
       case 8 =>
         s"${column(a, "v")} > (SELECT avg(${z.alias}.v) - 2 FROM ${z.sql}${one("", s" WHERE ${pair("k", "=", z, b)}")})"

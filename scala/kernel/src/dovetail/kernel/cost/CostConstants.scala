@@ -3,8 +3,8 @@ package dovetail.kernel.cost
 /**
  * Constants of the physical cost model. Unit: nanoseconds of one core. Only their ratios decide which plan wins.
  *
- * `benchmarks/dovetail_bench/calibrate.py` measures them on plain Spark with `local[1]`: each constant is the difference
- * between the times of two small queries that differ in one operator or in their size, per row or byte.
+ * `benchmarks/dovetail_bench/calibrate.py` measures them on plain Spark with `local[1]`: each constant is the
+ * difference between the times of two small queries that differ in one operator or in their size, per row or byte.
  *
  * Some defaults are weak:
  *

@@ -17,5 +17,5 @@ final case class ExchangeAbove(keys: Long, nanos: Double) {
 object ExchangeAbove {
 
   /** No plan can save anything: nothing above clusters the rows, or no join key is among its columns. */
-  val Nothing: ExchangeAbove = ExchangeAbove(0L, 0.0)
+  val none: ExchangeAbove = ExchangeAbove(0L, 0.0)
 }

@@ -31,22 +31,11 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts, loopsAt
   def filter(work: FilterWork): Option[Double] = Some(work.cost(constants, facts))
 
   def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit = {
-    val repartition = moved(out)
-    if (!equi) {
-      val (l, r) = (left.best, right.best)
-      out.offer(
-        left.cost(l) + right.cost(r) + nestedLoop(left, right, smaller(left, right)) + outputOf(out),
-        0L,
-        NestedLoop,
-        left,
-        l,
-        right,
-        r,
-        repartition
-      )
-    } else {
-      val dropped = droppedPairs(left, right, out)
-      val output  = outputOf(out) + dropped
+    if (!equi) loops(left, right, out, smaller(left, right))
+    else {
+      val repartition = moved(out)
+      val dropped     = droppedPairs(left, right, out)
+      val output      = outputOf(out) + dropped
       if (canBroadcast(right))
         broadcasts(left, right, out, BroadcastRight, output - pruned(left, right, key), repartition)
       if (canBroadcast(left))
@@ -62,22 +51,11 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts, loopsAt
    * right side as well, except in a full outer join.
    */
   def join(left: SubPlan, right: SubPlan, out: SubPlan, operator: OperatorJoin): Unit = {
-    val repartition = moved(out)
-    if (!operator.equi) {
-      val (l, r) = (left.best, right.best)
-      out.offer(
-        left.cost(l) + right.cost(r) + nestedLoop(left, right, looped(left, right, operator)) + outputOf(out),
-        0L,
-        NestedLoop,
-        left,
-        l,
-        right,
-        r,
-        repartition
-      )
-    } else {
-      val dropped = droppedPairs(left, right, operator)
-      val output  = outputOf(out) + dropped
+    if (!operator.equi) loops(left, right, out, looped(left, right, operator))
+    else {
+      val repartition = moved(out)
+      val dropped     = droppedPairs(left, right, operator)
+      val output      = outputOf(out) + dropped
       if (operator.copies || (operator.broadcastsRight && canBroadcast(right)))
         broadcasts(left, right, out, BroadcastRight, output - pruned(left, right, operator), repartition)
       if (!operator.copies && !(operator.broadcastsRight && right.broadcast)) {
@@ -95,6 +73,13 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts, loopsAt
         )
       }
     }
+  }
+
+  /** Offers a nested loop, which copies one side. */
+  private def loops(left: SubPlan, right: SubPlan, out: SubPlan, copied: SubPlan): Unit = {
+    val (l, r) = (left.best, right.best)
+    val cost   = left.cost(l) + right.cost(r) + nestedLoop(left, right, copied) + outputOf(out)
+    out.offer(cost, SubPlan.Unpartitioned, NestedLoop, left, l, right, r, moved(out))
   }
 
   private def looped(left: SubPlan, right: SubPlan, operator: OperatorJoin): SubPlan =

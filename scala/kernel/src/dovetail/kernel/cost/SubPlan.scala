@@ -6,8 +6,7 @@ package dovetail.kernel.cost
  *
  * A partitioning is a bit mask of equivalence classes: the rows are hash partitioned by exactly these classes' columns,
  * so that a join on the same classes needs no exchange. 0 is any other partitioning. After a sort-merge join, the
- * partitions are also sorted by these columns. Both are Selinger's interesting orders. They answer the question of the
- * Spark mailing list (seed 003) whether one plan per set is enough.
+ * partitions are also sorted by these columns. Both are Selinger's interesting orders.
  *
  * Classes beyond 64 share bits with lower ones. A wrong match there can misprice a plan, but never break it.
  *
@@ -39,7 +38,7 @@ class SubPlan(
     val selective: Boolean = false,
     val copies: Int = 1,
     val residual: Double = 1.0,
-    val above: ExchangeAbove = ExchangeAbove.Nothing,
+    val above: ExchangeAbove = ExchangeAbove.none,
     val most: Double = Double.PositiveInfinity,
     val tasks: Double = Double.PositiveInfinity
 ) {
@@ -97,6 +96,12 @@ class SubPlan(
     while (i < count) { if (cost(i) < cost(b)) b = i; i += 1 }
     b
   }
+
+  /** Cost of the cheapest alternative. */
+  def leastCost: Double = cost(best)
+
+  /** Whether it is a relation and not a join. */
+  def isLeaf: Boolean = relation != SubPlan.NoRelation
 
   /** Makes the set an input of this cost and partitioning, which no join produces. It is not sorted. */
   def beginAsInput(cost: Double, partitioning: Long): Unit = begin(cost, partitioning, sorted = false)

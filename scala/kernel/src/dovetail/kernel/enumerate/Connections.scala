@@ -60,12 +60,9 @@ final class InnerJoins(graph: JoinGraph) extends Connections {
   private def hyperedge(left: Fragment, right: Fragment): Boolean = {
     var i = 0
     while (i < sides.length) {
-      val (a, b) = sides(i)
-      if (
-        (a.isSubsetOf(left.relations) && b.isSubsetOf(right.relations)) || (b.isSubsetOf(
-          left.relations
-        ) && a.isSubsetOf(right.relations))
-      ) return true
+      val (a, b)                              = sides(i)
+      def leads(from: Fragment, to: Fragment) = a.isSubsetOf(from.relations) && b.isSubsetOf(to.relations)
+      if (leads(left, right) || leads(right, left)) return true
       i += 1
     }
     false

@@ -11,7 +11,7 @@ import dovetail.kernel.graph.{JoinGraph, Step, WideSet}
  * @param closed    whether it consists of whole connected components
  */
 final class Fragment(val relations: WideSet, val neighbors: WideSet, val closed: Boolean, val plan: SubPlan) {
-  def cost: Double = plan.cost(plan.best)
+  def cost: Double = plan.leastCost
 
   /** The same relations and sizes, not yet priced. */
   def unpriced: Fragment = new Fragment(relations, neighbors, closed, plan.unpriced)
@@ -44,9 +44,7 @@ final class Fragments(graph: JoinGraph, sizer: Sizer, costs: CostModel, val conn
     new Fragment(relations, a.neighbors | b.neighbors, connections.closed(relations), plan)
 
   /** The relations of alternative `i` of a plan, in the order of its leaves. */
-  def leaves(plan: SubPlan, i: Int): Vector[Fragment] =
-    if (plan.relation >= 0) Vector(leaf(plan.relation))
-    else leaves(plan.left(i), plan.leftAlternative(i)) ++ leaves(plan.right(i), plan.rightAlternative(i))
+  def leaves(plan: SubPlan, i: Int): Vector[Fragment] = Shape.of(plan, i).leaves.map(leaf)
 
   /** How a search may join the two. None if no edge connects them or the graph does not allow the join. */
   def step(a: Fragment, b: Fragment): Option[Step] =

@@ -27,7 +27,7 @@ final class IterativeDp(parts: Fragments, meter: Meter, rounds: Seq[IterativeDp.
     var next = 0
     while (idle < rounds.size && meter.open) {
       val found     = play(rounds(next % rounds.size), best)
-      val (was, is) = (best.cost(best.best), found.cost(found.best))
+      val (was, is) = (best.leastCost, found.leastCost)
       idle = if (is < was * WorthARound) 0 else idle + 1
       next += 1
       if (is < was) best = found
@@ -59,7 +59,7 @@ final class IterativeDp(parts: Fragments, meter: Meter, rounds: Seq[IterativeDp.
   }
 
   private def tree(plan: SubPlan, i: Int): Node =
-    if (plan.relation >= 0) new Node(null, null, parts.leaf(plan.relation), 0.0)
+    if (plan.isLeaf) new Node(null, null, parts.leaf(plan.relation), 0.0)
     else {
       val (l, r) = (plan.left(i), plan.right(i))
       val (a, b) = (tree(l, plan.leftAlternative(i)), tree(r, plan.rightAlternative(i)))

@@ -141,7 +141,7 @@ object JoinTree {
    * (in a tie, the input with the first relation). Other joins keep their sides.
    */
   def fromPlan(plan: SubPlan, i: Int, sizer: Sizer, costs: CostModel): JoinTree =
-    if (plan.relation >= 0) {
+    if (plan.isLeaf) {
       val r       = plan.relation
       val filters = sizer.filters(r, costs)
       val cost    = Cost(hash = filters, scan = plan.cost(i) - filters)
@@ -180,9 +180,8 @@ object JoinTree {
       sizer: Sizer,
       costs: CostModel
   ): Join = {
-    val flip = plan.right(i).rows > plan.left(
-      i
-    ).rows || (plan.right(i).rows == plan.left(i).rows && right.relations.head < left.relations.head)
+    val (l, r)         = (plan.left(i).rows, plan.right(i).rows)
+    val flip           = r > l || (r == l && right.relations.head < left.relations.head)
     val key            = plan.left(i).classes & plan.right(i).classes
     def loose          = sizer.looseEquality(left.relations.toSet, right.relations.toSet)
     def choice()       = MethodChoice(plan, i, (key, key))(sizer.price(_, _, _, Step.Inner, costs)(loose))
@@ -216,6 +215,12 @@ sealed trait Shape {
 }
 
 object Shape {
+
+  /** The joins of alternative `i` of a plan. */
+  def of(plan: SubPlan, i: Int): Shape =
+    if (plan.isLeaf) Leaf(plan.relation)
+    else Join(of(plan.left(i), plan.leftAlternative(i)), of(plan.right(i), plan.rightAlternative(i)))
+
   final case class Leaf(relation: Int)             extends Shape
   final case class Join(left: Shape, right: Shape) extends Shape
 }

@@ -74,7 +74,7 @@ final class KeyFacts(graph: JoinGraph) {
 
   /** The exchange of so many rows for the operator above all joins, if join keys are among its columns. */
   def above(rows: Double): ExchangeAbove =
-    if (clustered == 0L) ExchangeAbove.Nothing
+    if (clustered == 0L) ExchangeAbove.none
     else ExchangeAbove(clustered, graph.above.fold(0.0)(_.exchange(rows)))
 
   // keys that have a clustering column as their only column; none if all joins have other keys besides

@@ -1,6 +1,6 @@
 package dovetail.kernel.enumerate
 
-import dovetail.kernel.graph.{JoinGraph, Levels}
+import dovetail.kernel.graph.JoinGraph
 import dovetail.kernel.profile.RelationSample
 
 /**
@@ -41,8 +41,6 @@ final class KeyRanges(graph: JoinGraph, rules: ReducerRules, check: () => Unit =
     if rules.forced || share(best).forall(_ <= ReducerCandidates.MostKept)
   } yield best
 
-  private def atTop(r: Int): Boolean = graph.levels.levelOf(r) == Levels.Top
-
   private def usable(s: Int, c: Int): Boolean =
     rules.small(s) && sample(s).exists(known => known.ordered(c) && known.keys.contains(c))
 
@@ -68,17 +66,14 @@ final class KeyRanges(graph: JoinGraph, rules: ReducerRules, check: () => Unit =
   /** Small relations with a predicate of their own that restrict the source over another class. */
   private def neighbors(source: Int, reduced: Int, c: Int): Vector[Int] =
     rules.small.toVector.sorted.filter(n =>
-      n != source && n != reduced && atTop(n) && graph.relations(n).profile.restricted && plain(source, n) &&
-        linked(source, n).nonEmpty && !graph.classesOf(n).contains(c)
+      n != source && n != reduced && graph.levels.isTop(n) && graph.relations(n).profile.restricted &&
+        graph.onlyClasses(Vector(source, n)) && linked(source, n).nonEmpty && !graph.classesOf(n).contains(c)
     ).take(MostNeighbors)
-
-  /** Whether nothing but classes connects two relations. */
-  private def plain(a: Int, b: Int): Boolean = !graph.predicates.exists(_.relations.forall(Set(a, b)))
 
   /** Classes that both relations have, in whose samples equal values have equal keys. */
   private def linked(a: Int, b: Int): Vector[Int] = {
-    val shared = graph.classesOf(a).filter(graph.classesOf(b).contains)
-    if (shared.forall(k => Vector(a, b).forall(sample(_).exists(_.keys.contains(k))))) shared.toVector
+    val shared = graph.sharedClasses(a, b)
+    if (shared.forall(k => Vector(a, b).forall(sample(_).exists(_.keys.contains(k))))) shared
     else Vector.empty
   }
 

@@ -27,7 +27,7 @@ final class LinearizedDp(parts: Fragments, meter: Meter) {
    */
   def improve(plan: SubPlan): SubPlan = {
     val found = if (pairs(parts.size) <= meter.left && meter.inTime) best(parts.leaves(plan, plan.best)) else None
-    found.map(_.plan).filter(f => f.cost(f.best) < plan.cost(plan.best)).getOrElse(plan)
+    found.map(_.plan).filter(_.leastCost < plan.leastCost).getOrElse(plan)
   }
 
   /** The best plan of all units in any of the orders. None if no order has a plan, or if the budget ended before. */

@@ -29,7 +29,7 @@ final class Meter(budget: Budget) {
   /** Counts a pair. Returns false if it may not be considered any more. */
   def pair(): Boolean = running && left > 0 && {
     count += 1
-    (count & PlanTable.ClockInterval) != 0L || inTime
+    (count & Budget.ClockInterval) != 0L || inTime
   }
 }
 

@@ -26,7 +26,7 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
   def pair(left: RelSet, right: RelSet): Boolean = {
     count += 1
     if (sizer.innerOnly) join(left, right, Step.Inner) else sizer.between(left, right).foreach(join(left, right, _))
-    count <= budget.pairs && ((count & PlanTable.ClockInterval) != 0L || budget.timeLeft)
+    budget.allows(count)
   }
 
   private def join(left: RelSet, right: RelSet, step: Step): Unit = {
@@ -37,8 +37,8 @@ final class PlanTable(size: Int, sizer: Sizer, costs: CostModel, budget: Budget)
 
   private def compare(left: RelSet, right: RelSet, alone: SubPlan, step: Step): Unit = {
     price(left, right, alone, step)
-    if (cheapest == null || alone.cost(alone.best) < cheapest.cost(cheapest.best)) { next = cheapest; cheapest = alone }
-    else if (next == null || alone.cost(alone.best) < next.cost(next.best)) next = alone
+    if (cheapest == null || alone.leastCost < cheapest.leastCost) { next = cheapest; cheapest = alone }
+    else if (next == null || alone.leastCost < next.leastCost) next = alone
   }
 
   private def price(left: RelSet, right: RelSet, out: SubPlan, step: Step): Unit =
@@ -69,7 +69,7 @@ class PairCounter(budget: Budget) extends Receiver {
   def contains(set: RelSet): Boolean =
     throw new UnsupportedOperationException("a counter keeps no sets: it is for graphs whose edges always join")
   def pair(left: RelSet, right: RelSet): Boolean = {
-    count += 1; count <= budget.pairs && ((count & PlanTable.ClockInterval) != 0L || budget.timeLeft)
+    count += 1; budget.allows(count)
   }
 }
 
@@ -101,7 +101,4 @@ object PlanTable {
    * sets, and the table grows for others.
    */
   private val FirstSets = 1024
-
-  /** Number of pairs between two looks at the clock, as a bit mask: a look costs about as much as a pair. */
-  private[enumerate] val ClockInterval = 255L
 }

@@ -16,17 +16,16 @@ import dovetail.kernel.graph.{Hypergraph, JoinGraph}
  *
  * If so many tables would take too long, only the reducers that drop the most rows get a table. The others are compared
  * on the current order, and the order is searched again after one of them is chosen: an order that was the best without
- * reducers may have no use for the one that another order needs. Where the order was not searched exactly, linearized
- * dynamic programming searches it again.
+ * reducers may have no use for the one that another order needs.
  *
- * @param exact pairs of the exact search, if there was one
+ * @param reordering how the order is searched again with a reducer
  */
 final class ReducedSearch(
     graph: JoinGraph,
     sizer: Sizer,
     costs: CostModel,
     budget: Budget,
-    exact: Option[Long],
+    reordering: Reordering,
     forced: Boolean
 ) {
   import ReducedSearch._
@@ -40,13 +39,13 @@ final class ReducedSearch(
    * cost that exchange their inputs. A broadcast join drops rows as early and for as little as a filter does.
    */
   private def worthwhile(start: SubPlan): Boolean = {
-    val least = start.cost(start.best) * LeastGain
+    val least = start.leastCost * LeastGain
     costs.filter(FilterWork.none).exists(_ <= least) && exchanging(start, start.best) >= least
   }
 
   /** Cost of the joins of a plan that are not broadcast joins. */
   private def exchanging(p: SubPlan, i: Int): Double =
-    if (p.relation >= 0) 0.0
+    if (p.isLeaf) 0.0
     else {
       val (l, r) = (p.leftAlternative(i), p.rightAlternative(i))
       val own    = p.method(i) match {
@@ -57,13 +56,11 @@ final class ReducedSearch(
     }
 
   private def added(start: SubPlan, candidates: Vector[Reducer]): Option[(SubPlan, Sizer)] = {
+    val most = if (forced) MostForced else Reducer.MostOfGroup
     var now  = ReducedPlan(start, sizer)
     var left = if (forced) candidates.take(MostForced) else candidates.filter(r => costs.filter(r.work).isDefined)
     var open = true
-    while (
-      open && left.nonEmpty && now.sizer.reducers.size < (if (forced) MostForced
-                                                          else Reducer.MostOfGroup) && budget.timeLeft
-    ) {
+    while (open && left.nonEmpty && now.sizer.reducers.size < most && budget.timeLeft) {
       val tried = if (forced) left.take(1).flatMap(priced(now, _, again = false)) else all(now, left)
       // a reducer that does not pay off by itself hardly does in addition to another one
       left = tried.map(_._1)
@@ -78,8 +75,12 @@ final class ReducedSearch(
 
   /** The reducers that pay off, the best first. */
   private def all(now: ReducedPlan, left: Vector[Reducer]): Vector[(Reducer, ReducedPlan)] = {
-    val searches = MostPairs / math.max(exact.getOrElse(LinearizedDp.most(graph.size)), 1L)
-    val found    = left.zipWithIndex.takeWhile(_ => budget.timeLeft).flatMap { case (r, i) =>
+    val searches = reordering match {
+      case Reordering.Exact(pairs) => MostPairs / math.max(pairs, 1L)
+      case Reordering.Linear       => MostPairs / LinearizedDp.most(graph.size)
+      case Reordering.Fixed        => 0L
+    }
+    val found = left.zipWithIndex.takeWhile(_ => budget.timeLeft).flatMap { case (r, i) =>
       val again = i < searches
       priced(now, r, again).filter(p => pays(now, p._2, r)).map(_ -> again)
     }.sortBy(_._1._2.cost)
@@ -95,13 +96,19 @@ final class ReducedSearch(
 
   private def priced(now: ReducedPlan, r: Reducer, again: Boolean): Option[(Reducer, ReducedPlan)] = {
     val more = sizer.reducing(now.sizer.reducers :+ r)
-    val plan = Fragments.priced(shapeOf(now.plan, now.plan.best), new Fragments(graph, more, costs))
+    val plan = Fragments.priced(Shape.of(now.plan, now.plan.best), new Fragments(graph, more, costs))
     plan.map(p => r -> (if (again) searched(ReducedPlan(p.plan, more)) else ReducedPlan(p.plan, more)))
   }
 
   /** The cheapest order with the same reducers, if a search finds one in time. */
-  private def searched(p: ReducedPlan): ReducedPlan =
-    (if (exact.isDefined) exactly(p) else linearly(p)).map(ReducedPlan(_, p.sizer)).filter(_.cost < p.cost).getOrElse(p)
+  private def searched(p: ReducedPlan): ReducedPlan = {
+    val found = reordering match {
+      case Reordering.Exact(_) => exactly(p)
+      case Reordering.Linear   => linearly(p)
+      case Reordering.Fixed    => None
+    }
+    found.map(ReducedPlan(_, p.sizer)).filter(_.cost < p.cost).getOrElse(p)
+  }
 
   private def exactly(p: ReducedPlan): Option[SubPlan] = {
     val table = new PlanTable(graph.size, p.sizer, costs, budget)
@@ -112,17 +119,28 @@ final class ReducedSearch(
     Some(new LinearizedDp(new Fragments(graph, p.sizer, costs), new Meter(budget)).improve(p.plan))
 
   private lazy val edges = Hypergraph(graph)
+}
 
-  private def shapeOf(p: SubPlan, i: Int): Shape =
-    if (p.relation >= 0) Shape.Leaf(p.relation)
-    else Shape.Join(shapeOf(p.left(i), p.leftAlternative(i)), shapeOf(p.right(i), p.rightAlternative(i)))
+/** How the order of a plan is searched again with a reducer. */
+sealed trait Reordering
+
+object Reordering {
+
+  /** By the exact search, which considered so many pairs without reducers. */
+  final case class Exact(pairs: Long) extends Reordering
+
+  /** By linearized dynamic programming, because the exact search did not finish without reducers. */
+  case object Linear extends Reordering
+
+  /** Not at all, because somebody else chose the order. */
+  case object Fixed extends Reordering
 }
 
 private object ReducedSearch {
 
   /** A plan with reducers, and the sizer that knows them. */
   final case class ReducedPlan(plan: SubPlan, sizer: Sizer) {
-    def cost: Double = plan.cost(plan.best)
+    def cost: Double = plan.leastCost
   }
 
   /** Maximum number of reducers of one group if all allowed ones are taken, for tests. */

@@ -1,7 +1,7 @@
 package dovetail.kernel.enumerate
 
 import dovetail.kernel.cost.FilterWork
-import dovetail.kernel.graph.{JoinGraph, Levels, Relation}
+import dovetail.kernel.graph.{JoinGraph, Relation}
 import dovetail.kernel.profile.Source
 
 /**
@@ -11,9 +11,9 @@ import dovetail.kernel.profile.Source
  * shares with the reduced relation. Reducers that certainly keep most rows are left out. Of the others, those that drop
  * the most rows come first.
  *
- * Only relations outside all closed sides of operators give keys ([[Levels.Top]]). The equalities of a class there hold
- * in every row of the result, so a row without a partner is in no row of the result. A relation on the right of an
- * outer, semi or anti join is reduced only by a relation on its left ([[JoinGraph.filters]]).
+ * Only relations outside all closed sides of operators give keys (`Levels`). The equalities of a class there hold in
+ * every row of the result, so a row without a partner is in no row of the result. A relation on the right of an outer,
+ * semi or anti join is reduced only by a relation on its left ([[JoinGraph.filters]]).
  */
 final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
   import ReducerCandidates._
@@ -38,8 +38,6 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
   }
 
   private def rowsOf(r: Int): Double = graph.relations(r).profile.rows.value
-
-  private def atTop(r: Int): Boolean = graph.levels.levelOf(r) == Levels.Top
 
   /** The source relation alone, together with restricted relations next to it, and with all that [[reaching]] adds. */
   private def sources(source: Int, reduced: Int): Vector[Vector[Int]] = {
@@ -82,20 +80,17 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
   /** The source with small relations, one after the other, as long as one of them may be added. */
   private def grown(source: Int, reduced: Int, mayAdd: (Vector[Int], Int) => Boolean): Vector[Int] = {
     def next(by: Vector[Int]) =
-      small.find(n => n != reduced && !by.contains(n) && mayAdd(by, n) && plain(by :+ n)).map(by :+ _)
+      small.find(n => n != reduced && !by.contains(n) && mayAdd(by, n) && graph.onlyClasses(by :+ n)).map(by :+ _)
     Iterator.iterate(
       Option(Vector(source))
     )(_.flatMap(next)).take(MostTried).takeWhile(_.isDefined).flatten.toVector.last
   }
 
-  private lazy val readable: Vector[Int] = rules.readable.map(_._1).filter(atTop).toVector.sorted
+  private lazy val readable: Vector[Int] = rules.readable.map(_._1).filter(graph.levels.isTop).toVector.sorted
 
-  private lazy val small: Vector[Int] = rules.small.filter(atTop).toVector.sorted
+  private lazy val small: Vector[Int] = rules.small.filter(graph.levels.isTop).toVector.sorted
 
-  private def connected(a: Int, b: Int): Boolean = graph.classesOf(a).exists(graph.classesOf(b).contains)
-
-  /** Whether nothing but classes connects the relations of the set. */
-  private def plain(set: Vector[Int]): Boolean = !graph.predicates.exists(_.relations.forall(set.contains))
+  private def connected(a: Int, b: Int): Boolean = graph.sharedClasses(a, b).nonEmpty
 
   private def restricted(r: Int): Boolean = graph.relations(r).profile.restricted
 
@@ -130,7 +125,7 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
     val relations = by.map(graph.relations(_))
     FilterWork(
       probed = target.profile.rows.value,
-      read = relations.map(r => math.max(r.profile.baseRows, r.profile.rows.value) * r.width).sum,
+      read = relations.map(_.tableBytes).sum,
       broadcasts = relations.tail.map(r => (r.profile.rows.value, r.profile.rows.value * r.width)),
       joined = relations.head.profile.rows.value,
       keys = keys,
@@ -161,8 +156,8 @@ object ReducerCandidates {
   private val MostRelations = 8
 
   /**
-   * Largest share of rows that a filter, or of row groups that a key range may keep. One that keeps more saves less than
-   * it may cost if the estimate is a bit off.
+   * Largest share of rows that a filter, or of row groups that a key range may keep. One that keeps more saves less
+   * than it may cost if the estimate is a bit off.
    */
   val MostKept = 0.7
 

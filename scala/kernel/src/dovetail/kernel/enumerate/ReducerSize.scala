@@ -22,7 +22,7 @@ final private class ReducerSize(graph: JoinGraph, reduced: Int, by: Vector[Int],
   private val set    = reduced +: by
   private val number = set.zipWithIndex.toMap
 
-  // formulas alone: a sample of some thousand rows says little about how many rows of a large table have no partner
+  // formulas alone: a sample of a few thousand rows says little about how many rows of a large table have no partner
   private val relations = set.map(r => graph.relations(r).copy(index = number(r), sample = None))
 
   private def numbered(ms: Vector[Member]): Vector[Member] = ms.map(m => m.copy(relation = number(m.relation)))

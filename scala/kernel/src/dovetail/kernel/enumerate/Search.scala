@@ -60,9 +60,10 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
         val (plan, name, n, said) = approximate(written, tried, why)
         (plan, None, name, n, said)
     }
-    val best    = if (original.cost(original.best) <= found.cost(found.best) * Search.CostTolerance) original else found
-    val reduced = reducers(found, if (algorithm == Search.Exact) Some(pairs) else None)
-      .filter { case (plan, _) => rules.forced || plan.cost(plan.best) < best.cost(best.best) }
+    val best    = if (original.leastCost <= found.leastCost * Search.CostTolerance) original else found
+    val again   = if (algorithm == Search.Exact) Reordering.Exact(pairs) else Reordering.Linear
+    val reduced = reducers(found, again)
+      .filter { case (plan, _) => rules.forced || plan.leastCost < best.leastCost }
     val chosen = reduced match {
       case Some((plan, by)) => JoinTree.fromPlan(plan, plan.best, by, costs)
       case None             => tree(best, if (best eq original) asWritten else costs)
@@ -77,23 +78,23 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
   }
 
   /**
-   * Prices an order that somebody else chose: the cheapest ways to execute its joins, next to the written order. None
-   * if operators do not allow the order.
+   * Prices an order that somebody else chose: the cheapest ways to execute its joins, with the reducers that pay off,
+   * next to the written order. None if operators do not allow the order.
    */
   def priced(order: Shape, written: Shape): Option[Outcome] =
     Fragments.priced(order, new Fragments(graph, sizer, costs)).map(_.plan).map { plan =>
-      val best = reducers(plan, None).fold(tree(plan, costs)) { case (p, by) =>
+      val best = reducers(plan, Reordering.Fixed).fold(tree(plan, costs)) { case (p, by) =>
         JoinTree.fromPlan(p, p.best, by, costs)
       }
       Outcome(best, tree(asItIs(written), asWritten), Search.Given, 0L, None)(() => None)
     }
 
   /** The plan with the reducers that pay off, or None if there are none. */
-  private def reducers(plan: SubPlan, exact: Option[Long]): Option[(SubPlan, Sizer)] =
+  private def reducers(plan: SubPlan, again: Reordering): Option[(SubPlan, Sizer)] =
     if (rules.reducible.isEmpty || graph.size < 2) None
     else {
       val time = budget.again
-      new ReducedSearch(graph, sizer, costs, time, exact, rules.forced)
+      new ReducedSearch(graph, sizer, costs, time, again, rules.forced)
         .improve(plan, new ReducerCandidates(graph, rules).all(time.timeLeft))
     }
 
@@ -139,16 +140,16 @@ final class Search(graph: JoinGraph, costs: CostModel, budget: Budget, asWritten
    * anew: the exact search may have used up all of its own.
    */
   private def approximate(written: Shape, tried: Long, why: String): (SubPlan, String, Long, Option[String]) = {
-    val parts  = new Fragments(graph, sizer, costs)
-    val time   = budget.again
-    val goo    = new Greedy(graph, sizer, costs, time)
-    val greedy = goo.run()
-    val start  = greedy.orElse(Fragments.priced(written, parts).map(_.plan)).getOrElse(asItIs(written))
-    val meter  = new Meter(budget.inRest)
-    val linear = new LinearizedDp(parts, meter).improve(start)
-    val found  = new IterativeDp(parts, meter, IterativeDp.Rounds).improve(linear)
-    val name = (if (linear ne start) "lindp" else if (greedy.isDefined) "goo" else "written") + (if (found eq linear) ""
-                                                                                                 else "+idp")
+    val parts    = new Fragments(graph, sizer, costs)
+    val time     = budget.again
+    val goo      = new Greedy(graph, sizer, costs, time)
+    val greedy   = goo.run()
+    val start    = greedy.orElse(Fragments.priced(written, parts).map(_.plan)).getOrElse(asItIs(written))
+    val meter    = new Meter(budget.inRest)
+    val linear   = new LinearizedDp(parts, meter).improve(start)
+    val found    = new IterativeDp(parts, meter, IterativeDp.Rounds).improve(linear)
+    val first    = if (linear ne start) "lindp" else if (greedy.isDefined) "goo" else "written"
+    val name     = if (found eq linear) first else s"$first+idp"
     val noGreedy = if (greedy.isDefined) None
     else Some(s"the greedy search ran ${if (time.timeLeft) "into a conflict" else "out of time"}")
     val notImproved = if (meter.inTime) None

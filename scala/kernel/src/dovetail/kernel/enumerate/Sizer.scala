@@ -127,7 +127,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
       pruning = keys.pruningOf(buffer, n),
       selective = keys.selective(buffer, n),
       residual = residuals.shareOf(buffer, n),
-      above = if (n == graph.size) keys.above(rows) else ExchangeAbove.Nothing,
+      above = if (n == graph.size) keys.above(rows) else ExchangeAbove.none,
       most = most,
       tasks = tasks
     )

@@ -34,6 +34,9 @@ final case class Relation(
   /** Average bytes of a row in memory. */
   def width: Double = rowBytes.mean + Assumptions.RowOverhead
 
+  /** Bytes of its table in memory before its predicates, which a second read of it reads. */
+  def tableBytes: Double = math.max(profile.baseRows, profile.rows.value) * width
+
   /** The same relation with a better known number of rows. Its sample then counts as a sample of that many rows. */
   def withRows(rows: Estimate): Relation = copy(
     profile = profile.copy(
@@ -177,9 +180,7 @@ final case class JoinGraph(
     val (lefts, rights)       = (operators.map(o => BitSet(o.left: _*)), operators.map(o => BitSet(o.right: _*)))
     def apart(b: Int, a: Int) = {
       val below = lefts(b) | rights(b)
-      below.subsetOf(lefts(a)) || below.subsetOf(
-        rights(a)
-      ) || ((below & lefts(a)).isEmpty && (below & rights(a)).isEmpty)
+      below.subsetOf(lefts(a)) || below.subsetOf(rights(a)) || (below & (lefts(a) | rights(a))).isEmpty
     }
     operators.indices.forall(a => (0 until a).forall(apart(_, a)))
   }
@@ -215,6 +216,12 @@ final case class JoinGraph(
     found.map(_.result()).toVector
   }
 
+  /** Classes that two relations have in common, ascending. */
+  def sharedClasses(a: Int, b: Int): Vector[Int] = classesOf(a).filter(classesOf(b).contains)
+
+  /** Whether nothing but classes connects relations of the set. */
+  def onlyClasses(set: Seq[Int]): Boolean = !predicates.exists(_.relations.forall(set.contains))
+
   /**
    * The classes, followed by the equalities of the operators in the same form, by which a relation may be filtered with
    * the keys of another one ([[filters]]). Samples number them alike ([[RelationSample]]).
@@ -234,9 +241,9 @@ final case class JoinGraph(
    *
    * @param k index of [[keys]]
    */
-  def filters(k: Int, reduced: Int, source: Int): Boolean = levels.levelOf(source) == Levels.Top &&
+  def filters(k: Int, reduced: Int, source: Int): Boolean = levels.isTop(source) &&
     keys(k).memberOf(source).isDefined && keys(k).memberOf(reduced).isDefined && source != reduced &&
-    (if (k < classes.size) levels.levelOf(reduced) == Levels.Top
+    (if (k < classes.size) levels.isTop(reduced)
      else {
        val o = operatorOf(k - classes.size)
        o.kind != JoinKind.FullOuter && o.execution == Operator.ByKeys && o.right.contains(reduced) &&

@@ -26,6 +26,9 @@ final class Levels(operators: Vector[Operator]) {
 
   def levelOf(relation: Int): Int = levelOf(Vector(relation))
 
+  /** Whether a relation is outside all closed sides. */
+  def isTop(relation: Int): Boolean = levelOf(relation) == Levels.Top
+
   /**
    * Whether a predicate above `scope` and all `relations` that it reads have the same level. If so, the predicate
    * commutes with the operators of that level.

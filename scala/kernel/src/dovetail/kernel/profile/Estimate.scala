@@ -95,8 +95,9 @@ object Estimate {
   def exactly(rows: Double, source: Source): Estimate = { val r = math.min(rows, Ceiling); Estimate(r, r, r, source) }
   def guess(rows: Double, source: Source): Estimate   = Estimate(math.min(rows, Ceiling), 0.0, Ceiling, source)
   def upTo(value: Double, upper: Double, source: Source): Estimate = {
-    val v = math.max(0.0, math.min(value, math.min(upper, Ceiling)));
-    Estimate(v, 0.0, math.max(v, math.min(upper, Ceiling)), source)
+    val most = math.min(upper, Ceiling)
+    val v    = math.max(0.0, math.min(value, most))
+    Estimate(v, 0.0, math.max(v, most), source)
   }
 
   // 0 * infinity must not become NaN; bounds are finite by construction, so this only has to cap.

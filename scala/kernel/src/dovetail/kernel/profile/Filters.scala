@@ -165,13 +165,14 @@ object Filters {
    * part of a range counts by its rows: one date of the year 9999 is not as much as all dates before it.
    */
   def compared(a: ColumnProfile, op: Comparison, b: ColumnProfile): Option[Double] = {
-    val share = for (al <- a.min; ah <- a.max; bl <- b.min; bh <- b.max) yield {
-      val less = if (ah < bl) 1.0 else if (bh < al) 0.0 else lessShare(parts(a, al, ah), parts(b, bl, bh))
-      op match {
-        case Less | LessOrEqual => less
-        case _                  => 1.0 - less
+    val share =
+      for (al <- a.min; ah <- a.max; bl <- b.min; bh <- b.max if Seq(al, ah, bl, bh).forall(!_.isInfinite)) yield {
+        val less = if (ah < bl) 1.0 else if (bh < al) 0.0 else lessShare(parts(a, al, ah), parts(b, bl, bh))
+        op match {
+          case Less | LessOrEqual => less
+          case _                  => 1.0 - less
+        }
       }
-    }
     share.filterNot(_.isNaN)
   }
 

@@ -72,10 +72,17 @@ object KeyColumn {
   /** Numbers the keys by a table with a place for each whole number of their range: ids and dates are often dense. */
   private def ofPlaces(values: Array[Long], low: Long, size: Int): KeyColumn = {
     val numbers = new Array[Int](size)
+    var n       = 0
     var i       = 0
-    while (i < values.length) { if (values(i) != RelationSample.NullKey) numbers((values(i) - low).toInt) = 1; i += 1 }
-    val keys = new Array[Long](size)
-    var n    = 0
+    while (i < values.length) {
+      if (values(i) != RelationSample.NullKey) {
+        val place = (values(i) - low).toInt
+        if (numbers(place) == 0) { numbers(place) = 1; n += 1 }
+      }
+      i += 1
+    }
+    val keys = new Array[Long](n)
+    n = 0
     i = 0
     while (i < size) { if (numbers(i) == 1) { keys(n) = low + i; numbers(i) = n; n += 1 }; i += 1 }
     val codes = new Array[Int](values.length)
@@ -84,7 +91,7 @@ object KeyColumn {
       codes(i) = if (values(i) == RelationSample.NullKey) Null else numbers((values(i) - low).toInt)
       i += 1
     }
-    new KeyColumn(Arrays.copyOf(keys, n), codes)
+    new KeyColumn(keys, codes)
   }
 
   private def sorted(values: Array[Long]): KeyColumn = {

@@ -56,8 +56,12 @@ final class CardinalityModel(graph: JoinGraph) {
       size.known match {
         case Some(KnownSize.Rows(told)) =>
           val rows = told.atLeast(1.0)
-          val most = if (rows.upper == rows.value) rows.value else rows.bounded(estimated(relations, count).upper).upper
-          SetSize(rows.value, most, most)
+          if (rows.upper == rows.value) SetSize(rows.value, rows.value, rows.value)
+          else {
+            val own  = estimated(relations, count)
+            val most = rows.bounded(own.upper).upper
+            SetSize(rows.value, math.max(rows.value, math.min(most, own.cautious)), most)
+          }
         case by =>
           val own = estimated(relations, count)
           val all = corrected(own.rows, size)

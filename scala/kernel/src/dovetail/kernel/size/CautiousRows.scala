@@ -3,7 +3,7 @@ package dovetail.kernel.size
 /**
  * Rows that an inner join should not exceed, counted along its joins. [[SetFold]] counts in its own order, largest
  * table first. If two relations that only a third one connects follow each other there, its count is the product of all
- * their rows. A join of a fact with two large dimensions then looked too large to broadcast, whatever it returned.
+ * their rows. A join of a fact with two large dimensions would look too large to broadcast, whatever it returns.
  *
  * As in [[JoinBounds]], the count of any order is valid. The order starts with the relation of most rows and continues
  * with the relation that adds the fewest rows ([[JoinInput.cautiousRows]]). Not thread-safe.

@@ -197,11 +197,17 @@ final private[size] class OperatorSizes(graph: JoinGraph, samples: SampleJoins, 
     )
   }
 
-  /** Whether the combinations of several keys were counted on the side that has more of them. */
+  /**
+   * Whether the combinations of several keys were counted on the side that has more of them. Those with NULLs are not
+   * counted, so none may meet.
+   */
   private def isJointCounted(o: Operator, common: Vector[CommonKeys]): Boolean = o.equalities.size > 1 && {
+    val nullsMeet = o.equalities.exists { case (m, t) =>
+      m.nullsMeet && m.column.nonNull < 1.0 && t.column.nonNull < 1.0
+    }
     val (left, right) = (o.equalities.map(_._1), o.equalities.map(_._2))
     val more          = jointDomain(left, common.map(_.mine)) >= jointDomain(right, common.map(_.theirs))
-    countedJoint(if (more) left else right).isDefined
+    !nullsMeet && countedJoint(if (more) left else right).isDefined
   }
 
   private def countedJoint(ms: Vector[Member]): Option[Double] =

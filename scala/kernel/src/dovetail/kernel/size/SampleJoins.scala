@@ -123,7 +123,7 @@ final class SampleJoins(graph: JoinGraph) {
   private def variationOf(tree: SampleTree.Node): Double =
     Sampling.variation(samples(tree.relation).meansOfPlaces(messages.weightedByDrawn(tree)))
 
-  /** Number of places of the root that tell anything: a place of keys that may have partners, but none drawn, does not. */
+  /** Number of places of the root that tell anything. One whose keys may have partners, but none drawn, does not. */
   private def told(tree: SampleTree.Node): Double =
     samples(tree.relation).meansOfPlaces(messages.toldByDrawn(tree)).sum
 
@@ -175,7 +175,7 @@ final class SampleJoins(graph: JoinGraph) {
   def partnered(left: Int, right: Int): Option[PartnerShare] =
     if (!meet(left, right) || !joined(left).contains(right)) None
     else {
-      val shared = graph.classesOf(left).filter(graph.classesOf(right).contains)
+      val shared = graph.sharedClasses(left, right)
       if (shared.forall(c => classesOf(left).contains(c) && classesOf(right).contains(c)))
         Some(partnered(left, right, shared))
       else None

@@ -5,9 +5,9 @@ import java.io.InputStream
 import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
 
 /**
- * Reads and writes JSON files. Those that it reads are not trusted: pins, rows, the schema of stored statistics. The tokens are counted
- * before a tree is built. So neither the size nor the depth of a file decides how much memory or stack the parser
- * takes.
+ * Reads and writes JSON files. Those that it reads are not trusted: pins, rows, the schema of stored statistics. The
+ * tokens are counted before a tree is built. So neither the size nor the depth of a file decides how much memory or
+ * stack the parser takes.
  */
 object BoundedJson {
   private val mapper = new ObjectMapper
@@ -59,7 +59,7 @@ object BoundedJson {
     elements(file.get(name))
   }
 
-  /** Largest accepted size of a file in bytes: room for some thousand pins, each with the text of its query. */
+  /** Largest accepted size of a file in bytes: room for a few thousand pins, each with the text of its query. */
   private val MostBytes = 16 << 20
 
   /**

@@ -13,8 +13,9 @@ object DovetailConf {
     boolean(
       "spark.dovetail.enabled",
       true,
-      "Whether Dovetail changes plans: join orders, also at run time, broadcasts, hash joins, Bloom filters, semi " +
-        "joins, early groupings, and published statistics. If false, Spark plans as it does without Dovetail."
+      "Whether Dovetail changes plans: join orders, also at run time, broadcasts, hash joins, Bloom filters, key " +
+        "ranges, semi joins, early groupings, the order of conditions in filters, and published statistics. If " +
+        "false, Spark plans as it does without Dovetail."
     )
 
   val CostModel: Setting[String] = choice(
@@ -65,7 +66,7 @@ object DovetailConf {
       "files that it reads: at least once, at most five times. The first queries of a JVM, which have " +
       "to load and compile the readers, may wait longer: in total, 20 times this limit for each kind of reader. " +
       "Footers stay in memory for later queries, which continue where this one stopped. If only a part of a " +
-      "table's footers was read, its rows are extrapolated. The default suffices for some hundred files on a local " +
+      "table's footers was read, its rows are extrapolated. The default suffices for a few hundred files on a local " +
       "disk, or for one file each of a dozen tables on an object store, where a read takes about 50 ms. 0 uses only " +
       "footers in memory."
   )
@@ -134,8 +135,8 @@ object DovetailConf {
   val ReducersRanges: Setting[Boolean] = boolean(
     "spark.dovetail.reducers.ranges",
     true,
-    "Whether a scan of Parquet files may be filtered by the smallest and the largest key of an input that it is joined " +
-      "with, if the scan then skips enough row groups to save twice what this costs. From Spark 4.0 on."
+    "Whether a scan of Parquet files may be filtered by the smallest and the largest key of an input that it is " +
+      "joined with, if the scan then skips enough row groups to save twice what this costs. From Spark 4.0 on."
   )
 
   val ReducersAlways: Setting[Boolean] = boolean(

@@ -23,7 +23,7 @@ import org.apache.spark.sql.jdbc.JdbcDialects
  * and only relations that name a table, because a database has no statistics on the result of a subquery. One object
  * serves one run of the rule.
  *
- * @param columns columns of a leaf whose statistics are wanted, of some hundred at most
+ * @param columns columns of a leaf whose statistics are wanted, of a few hundred at most
  */
 final class DatabaseStatistics(conf: SQLConf, columns: LeafNode => Seq[Attribute]) {
   import DatabaseStatistics._
@@ -67,7 +67,7 @@ final class DatabaseStatistics(conf: SQLConf, columns: LeafNode => Seq[Attribute
 
 private object DatabaseStatistics {
 
-  /** Most bytes of the cache: some thousand tables. A column takes some ten kilobytes at most, and usually a few. */
+  /** Most bytes of the cache: a few thousand tables. A column takes some ten kilobytes at most, and usually a few. */
   private val MostBytes = HeapLimit(16L * 1024 * 1024, part = 64L)
 
   /** Bytes of an entry without its texts. */

@@ -39,7 +39,7 @@ object Aside {
 
   /**
    * Runs work that cannot block in the calling thread, with the time that [[apply]] would give it. A separate thread
-   * costs more than trying a simple predicate on some thousand rows. `body` has to look at the clock itself
+   * costs more than trying a simple predicate on a few thousand rows. `body` has to look at the clock itself
    * ([[check]]).
    */
   def brief[A](place: String)(body: Long => A): Option[A] =

@@ -46,7 +46,7 @@ private[deadline] object SlowListings {
    */
   private val LeftOut = TimeUnit.MINUTES.toNanos(5L)
 
-  /** Most tables that are remembered: more than a warehouse has in use, at some hundred bytes each. */
+  /** Most tables that are remembered: more than a warehouse has in use, at a few hundred bytes each. */
   private val MostTables = 1000L
 
   private val found = new BoundedCache[(String, Int, Int), Late]("slow listings", MostTables)(_ => 1L)

@@ -120,9 +120,8 @@ object OrcFooters extends FooterFormat {
       case TypeDescription.Category.LIST | TypeDescription.Category.MAP => ofList
       case TypeDescription.Category.UNION                               => None
       case _                                                            =>
-        val s = statistics(t.getId);
-        s match {
-          case _: StringColumnStatistics | _: BinaryColumnStatistics =>
+        statistics(t.getId) match {
+          case s @ (_: StringColumnStatistics | _: BinaryColumnStatistics) =>
             if (s.getNumberOfValues == 0L) Some(NestedBytes.elements(n)) else texts(s).map(NestedBytes.texts(n, _))
           case _: DecimalColumnStatistics => Some(NestedBytes.texts(n, n * LongDecimal))
           case _                          => Some(NestedBytes.elements(n))

@@ -115,8 +115,8 @@ object EarlyPlace {
 
     /**
      * Whether Spark may push a condition that may fail below a grouping of the plan, because it does not ask whether a
-     * condition may fail. The grouping reads all rows of the plan, also if a join above it has none, so that plain Spark
-     * would not read them.
+     * condition may fail. The grouping reads all rows of the plan, also if a join above it has none, so that plain
+     * Spark would not read them.
      */
     def mayPush(plan: LogicalPlan): Boolean = fragile.exists(_.subsetOf(plan.outputSet))
 

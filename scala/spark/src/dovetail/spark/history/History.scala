@@ -128,7 +128,7 @@ final class History(files: StoreFiles) extends StoreState {
 
 object History {
 
-  /** Most bytes of the file: some thousand groups, which take ten times as much in memory. */
+  /** Most bytes of the file: a few thousand groups, which take ten times as much in memory. */
   private val MostBytes = 1L << 20
 
   /** Seconds between the first unsaved run and the write of the file, so that it is written once for several runs. */

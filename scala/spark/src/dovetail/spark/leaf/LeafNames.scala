@@ -54,7 +54,10 @@ object LeafNames {
     lazy val name: Option[String] = folder(paths)
   }
 
-  private val byPaths = new IdentityMemo[FileIndex, PathNames](slots = 256)(index => new PathNames(index.rootPaths))
+  /** Lists of files whose names are remembered: those of the tables of a few queries. */
+  private val Remembered = 256
+
+  private val byPaths = new IdentityMemo[FileIndex, PathNames](Remembered)(index => new PathNames(index.rootPaths))
 
   /** Most paths that are named one by one: a user reads no more of them, and each one may be a hundred characters. */
   private val MostPaths = 8

@@ -32,7 +32,7 @@ private[log] object Computation {
 
   /**
    * Most columns of all tables of a query: the canonical form of a table takes a time quadratic in its columns. The
-   * tables of a star schema have some hundred.
+   * tables of a star schema have a few hundred.
    */
   private val MostColumns = 1000L
 

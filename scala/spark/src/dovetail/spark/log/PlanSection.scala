@@ -37,7 +37,7 @@ object PlanSection {
     entries.filter(_.details.isMade)
   }
 
-  /** Milliseconds that a query waits for its text. Making it takes some, and in a new JVM some hundred. */
+  /** Milliseconds that a query waits for its text. Making it takes some, and in a new JVM a few hundred. */
   private val WaitMillis = 1000L
 
   /** Whether the caller is an EXPLAIN statement or Spark's UI, which show the full text. */

@@ -21,8 +21,13 @@ object Shortage {
         case _: OutOfMemoryError => told.filter(_ == Disk).orElse(Some(Memory))
         case _                   => told
       }
-    }.toSeq.headOption
+    }.toSeq.headOption.map(r => if (r == Memory && isOfDriver(causes, broadcasts)) DriverMemory else r)
   }
+
+  /** Whether the driver was out of memory, and not because of a task or a broadcast: the answer may be too large. */
+  private def isOfDriver(causes: Vector[Throwable], broadcasts: Boolean): Boolean =
+    !broadcasts && causes.exists(_.getClass == classOf[OutOfMemoryError]) &&
+      !causes.exists(cause => Option(cause.getMessage).exists(m => Elsewhere.exists(m.contains(_))))
 
   /** Whether the method of a join may be to blame. Neither a broadcast nor a hash table is written to a disk. */
   def isOfJoinMethod(resource: String): Boolean = resource != Disk
@@ -33,8 +38,14 @@ object Shortage {
   /** Most nested causes that are examined: a chain of causes may be a cycle. */
   private val CausesSeen = 20
 
-  /** What is told if a task, an executor or the driver has had too little memory. */
+  /** What is told if a task, an executor or a broadcast has had too little memory. */
   val Memory = "out of memory"
+
+  /** What is told if the driver has had too little memory for something else than a broadcast. */
+  val DriverMemory = "the driver was out of memory"
+
+  /** Parts of the messages of a failed job and of a broadcast. */
+  private val Elsewhere = Vector("Job aborted", "Not enough memory")
 
   /** What is told if a task could not write its rows to a local disk: those of a shuffle, a sort or an aggregate. */
   val Disk = "no space on a disk"

@@ -3,11 +3,13 @@ package org.apache.spark.sql.dovetail.plan
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.deadline.PerQuery
 import org.apache.spark.sql.dovetail.leaf.CanonicalForms
 
 /**
- * How much memory is left for broadcasts in one query. All join groups of a query share it: adaptive execution starts
- * the broadcasts of all branches of a union at once.
+ * How much memory is left for broadcasts in one query. All join groups of a query share it, those of its subqueries
+ * included: adaptive execution starts the broadcasts of all branches of a union at once, and Spark runs up to 16
+ * subqueries at a time.
  *
  * A copy of an earlier group gets what that one got, such as the second use of a common table expression: Spark
  * computes both once only if they have the same plan.
@@ -22,6 +24,9 @@ final class BroadcastAllowance(one: Double) {
 
   /** The memory that is left. */
   def left: BroadcastRoom = room
+
+  /** Whether nothing has been reserved yet. */
+  def isUnused: Boolean = room == BroadcastRoom.of(one)
 
   /**
    * The memory that is left for a group.
@@ -42,7 +47,16 @@ final class BroadcastAllowance(one: Double) {
     }
 
   private def earlier(top: LogicalPlan): Option[(LogicalPlan, BroadcastRoom)] =
-    before.find { case (plan, _) => CanonicalForms.same(plan, top) }
+    before.find { case (plan, _) =>
+      (plan eq top) || (!CanonicalForms.takeLong(plan) && CanonicalForms.same(plan, top))
+    }
+}
+
+object BroadcastAllowance {
+  private val queries = new PerQuery[BroadcastAllowance]
+
+  /** The allowance that all runs of the rule for one query share. */
+  def ofQuery(one: Double): BroadcastAllowance = queries(new BroadcastAllowance(one))
 }
 
 /**

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
 
-import org.apache.spark.sql.catalyst.expressions.{AttributeSet, EqualNullSafe, EqualTo, Expression}
+import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Equality, Expression}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -29,7 +29,8 @@ final class ChainLink private (val join: Join, val side: BuildSide) {
    */
   def looksUp: Boolean = isBroadcast || (AdaptiveInput.complete(build) match {
     case Some(q: ShuffleQueryStageExec) =>
-      hintOf(side).forall(_.strategy.isEmpty) && q.getRuntimeStatistics.sizeInBytes <= ChainLink.broadcastBytes(join)
+      JoinChoice.hint(join, side).forall(_.strategy.isEmpty) &&
+      q.getRuntimeStatistics.sizeInBytes <= ChainLink.broadcastBytes(join)
     case _ => false
   })
 
@@ -53,8 +54,6 @@ final class ChainLink private (val join: Join, val side: BuildSide) {
     moved.copyTagsFrom(join)
     moved
   }
-
-  private def hintOf(s: BuildSide): Option[HintInfo] = if (s == BuildLeft) join.hint.leftHint else join.hint.rightHint
 }
 
 object ChainLink {
@@ -73,7 +72,7 @@ object ChainLink {
     .fold(join.conf.autoBroadcastJoinThreshold)(_.longValue)
 
   /** Whether a user's hint asks for a method. Adaptive execution adds hints of its own, which users cannot write. */
-  private def byUser(hint: JoinHint): Boolean = (hint.leftHint ++ hint.rightHint).flatMap(_.strategy).exists {
+  private def byUser(hint: JoinHint): Boolean = JoinChoice.strategies(hint).exists {
     case BROADCAST | SHUFFLE_MERGE | SHUFFLE_HASH | SHUFFLE_REPLICATE_NL => true
     case _                                                               => false
   }
@@ -84,9 +83,8 @@ object ChainLink {
     def across(a: Expression, b: Expression) =
       if (of(a, build) && of(b, probe)) Some(b) else if (of(b, build) && of(a, probe)) Some(a) else None
     e match {
-      case EqualTo(a, b)       => across(a, b)
-      case EqualNullSafe(a, b) => across(a, b)
-      case _                   => None
+      case Equality(a, b) => across(a, b)
+      case _              => None
     }
   }
 }

@@ -5,7 +5,6 @@ import java.util.IdentityHashMap
 import dovetail.kernel.graph.Clustering
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Filter, LogicalPlan, Project, Window}
-import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.predicates.Widths
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.internal.SQLConf
@@ -48,7 +47,7 @@ final class ClusteringAbove(plan: LogicalPlan, planner: Planner, statistics: Pla
       case _            => Double.PositiveInfinity
     }
     val width = of.operator.output.map(a => Widths.ofType(a.dataType).mean).sum
-    val tasks = of.operator.collectLeaves().map(SparkBroadcast.bytes(_)).max / plan.conf.filesMaxPartitionBytes
+    val tasks = InputTasks.ofLargest(of.operator)
     Clustering(keys.map(_.exprId.id).toSet, groups, tasks, planner.constants.exchange(1.0, width))
   }
 

@@ -1,10 +1,9 @@
 package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.cost.JoinMethod
-import dovetail.kernel.enumerate.{JoinTree, LoopRisk}
+import dovetail.kernel.enumerate.{JoinTree, LoopRisk, Outcome}
 import dovetail.kernel.graph.Operator
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
-import org.apache.spark.sql.dovetail.report.Decision
 
 /**
  * Finds inputs that a new order would copy to every task, and that may not fit into memory.
@@ -22,7 +21,7 @@ final class CopiedInputs(top: LogicalPlan, leaves: Vector[LogicalPlan], written:
   import CopiedInputs._
 
   /**
-   * Why an order must not be taken, or None. An order that the user asked for is not checked.
+   * Why the best order must not be taken, or None.
    *
    * @param broadcasts broadcasts of the order
    * @param memory     bytes of memory that a side may take which Spark broadcasts for lack of another way
@@ -30,27 +29,25 @@ final class CopiedInputs(top: LogicalPlan, leaves: Vector[LogicalPlan], written:
    * @param priced     whether the cost model counts the pairs of rows that a nested loop compares
    */
   def exceeding(
-      decision: Decision,
+      outcome: Outcome,
       broadcasts: => GroupBroadcasts,
       memory: Double,
       names: Vector[String],
       priced: Boolean
-  ): Option[String] =
-    if (!decision.taken || decision.asked.nonEmpty) None
-    else {
-      val best                = decision.outcome.best
-      def called(t: JoinTree) = t.relations.map(names).mkString(", ")
-      best.joins.flatMap(copied(_, memory)).headOption.map(input =>
-        s"Spark would have to broadcast ${called(input)} for lack of another way to run " +
-          "the join, and that may take more memory than there is"
-      ).orElse(newProduct(best, broadcasts).map(j =>
-        s"Spark would read ${called(j.left)} once for each partition of " +
-          s"${called(j.right)}: neither of them may be broadcast, and there is no equality"
-      )).orElse((if (priced) None else LoopRisk.added(best, decision.outcome.original).headOption).map(j =>
-        s"the join of ${called(j.left)} with " +
-          s"${called(j.right)} has no equality, and the cost model has no price for it"
-      ))
-    }
+  ): Option[String] = {
+    val best                = outcome.best
+    def called(t: JoinTree) = t.relations.map(names).mkString(", ")
+    best.joins.flatMap(copied(_, memory)).headOption.map(input =>
+      s"Spark would have to broadcast ${called(input)} for lack of another way to run " +
+        "the join, and that may take more memory than there is"
+    ).orElse(newProduct(best, broadcasts).map(j =>
+      s"Spark would read ${called(j.left)} once for each partition of " +
+        s"${called(j.right)}: neither of them may be broadcast, and there is no equality"
+    )).orElse((if (priced) None else LoopRisk.added(best, outcome.original).headOption).map(j =>
+      s"the join of ${called(j.left)} with " +
+        s"${called(j.right)} has no equality, and the cost model has no price for it"
+    ))
+  }
 
   /** The input of a join that Spark broadcasts whatever its size, if it may take too much memory. */
   private def copied(j: JoinTree.Join, memory: Double): Option[JoinTree] = j.operator match {

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.trees.TreePattern.JOIN
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.grouping.EarlyPlace
-import org.apache.spark.sql.dovetail.leaf.{CanonicalForms, FailingScan, LeafNames, SparkBroadcast}
+import org.apache.spark.sql.dovetail.leaf.{CanonicalForms, LeafNames, SparkBroadcast}
 import org.apache.spark.sql.dovetail.report.{EarlyMark, GroupReport, Trace}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
@@ -78,7 +78,8 @@ final class EarlyGroupings(
   private def best(of: Aggregate): Option[(EarlyPlace, Double)] = {
     lazy val left = joins(of.child).flatMap(JoinGroup.unapply(_)).exists(isOff)
     val large     = planner.groupsAlways || of.collectLeaves().exists(statistics(_).rows.value >= LeastRows)
-    val places    = if (!large || left || keepsInputs(of.child)) Vector.empty
+    // adaptive execution leaves out a join with no rows on one side, and learns earlier that an early grouping has none
+    val places = if (!large || left || RowPlaces.mustBeRead(of.child)) Vector.empty
     else
       EarlyPlace(of, key = a => RereadInput.isKey(a.dataType), guarded).filter(p =>
         (planner.groupsAlways || (mayBeFew(p) && !p.sides.exists(s => broadcasts(s.join, s.side)))) &&
@@ -95,14 +96,6 @@ final class EarlyGroupings(
       }.sortBy(-_._2.saving(planner.constants)).headOption.map { case (p, w) => p -> w.groups }
     }
   }
-
-  /**
-   * Whether inputs have to be read whenever Spark would read them: they collect metrics, or run a program that may have
-   * effects. Adaptive execution leaves out a join with no rows on the other side, and it knows earlier of an early
-   * grouping without rows.
-   */
-  private def keepsInputs(plan: LogicalPlan): Boolean =
-    RowPlaces.isObserved(plan) || plan.exists(FailingScan.runsProgram)
 
   /**
    * Whether the NDVs of the keys in the inputs of the joins allow for fewer groups than the largest table has rows.
@@ -134,14 +127,10 @@ final class EarlyGroupings(
       groups,
       bytes(early, place.early.output) / math.max(early.rows.value, 1.0),
       above(of, place),
-      parts(place.input),
+      InputTasks.ofLargest(place.input),
       planner.facts.tasks
     )
   }
-
-  /** Number of tasks that read the largest input. */
-  private def parts(input: LogicalPlan): Double =
-    input.collectLeaves().map(l => SparkBroadcast.bytes(l)).max / input.conf.filesMaxPartitionBytes
 
   private def bytes(profile: RelationProfile, columns: Seq[Attribute]): Double = profile.bytes(columns.map(_.exprId.id))
 

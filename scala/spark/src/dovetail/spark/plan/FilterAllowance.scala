@@ -10,9 +10,8 @@ import org.apache.spark.sql.dovetail.base.RecursiveStep
  *
  * A subquery gets none. Spark computes a filter as a subquery, too, and subqueries run in a pool of 16 threads for all
  * sessions: if 16 subqueries wait for filters of their own, none of these filters is ever started. Nor does a plan that
- * fills a cache, because 16 subqueries may read this cache while it is filled. Spark plans it with auto-bucketed scans
- * switched off. Nor does a step of a recursion, which a subquery may run, nor a query of which Spark may merge parts
- * into a subquery ([[SubplanMerging]]).
+ * fills a cache, because 16 subqueries may read this cache while it is filled. Nor does a step of a recursion, which a
+ * subquery may run, nor a query of which Spark may merge parts into a subquery ([[SubplanMerging]]).
  *
  * @param plan   the query, or a subquery of it
  * @param memory bytes of the driver's heap
@@ -24,7 +23,7 @@ final class FilterAllowance(plan: LogicalPlan, memory: Long) {
   def allowsSubqueries: Boolean = !mayBeInSubquery
 
   private lazy val mayBeInSubquery =
-    plan.isInstanceOf[Subquery] || !plan.conf.autoBucketedScanEnabled || copiesInputs || RecursiveStep.isPlanned ||
+    plan.isInstanceOf[Subquery] || RuleScope.fillsCache(plan.conf) || copiesInputs || RecursiveStep.isPlanned ||
       merges
 
   /** Whether Spark may compute parts of the query together, as it came. */

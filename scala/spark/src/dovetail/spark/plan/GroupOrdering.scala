@@ -264,7 +264,10 @@ object GroupOrdering {
     }
   }
 
-  /** Reserves the memory of broadcasts that an earlier run of the rule has chosen: in a subquery that is a join now. */
+  /**
+   * Reserves the memory of broadcasts that an earlier run of the rule has chosen, in a subquery that is a join now,
+   * unless that run has reserved it for this query.
+   */
   private def takeMade(plan: LogicalPlan, planner: Planner, statistics: PlanStatistics): Unit = plan.foreach {
     case j: Join =>
       JoinDecision.broadcast(j).map(JoinChoice.input(j, _)).foreach(input =>
@@ -289,7 +292,7 @@ object GroupOrdering {
     val preparation = new GroupPreparation(planner, statistics, steering, new KnownRuns(session), repeated, above)
     val remembers   = RunRecorder.isOn(session)
     if (remembers) RunRecorder.watch(session)
-    PlanningTime.orNone(takeMade(prepared, planner, statistics))
+    if (planner.broadcasts.isUnused) PlanningTime.orNone(takeMade(prepared, planner, statistics))
     val shares  = new SearchShares(prepared)
     val needed  = new NeededRows(prepared)
     val filters = new FilterAllowance(plan, Runtime.getRuntime.maxMemory)

@@ -55,7 +55,7 @@ final class GroupSearch(
     def fitting(first: SearchResult, limit: Double, more: Int): SearchResult = {
       val decision = first.decision
       val smaller  =
-        if (more == 0 || !decision.taken || decision.asked.nonEmpty) None
+        if (more == 0 || !decision.mayBeRefused) None
         else ready.broadcasts(decision.outcome.best).largest.filter(_ < limit)
       val again = smaller.flatMap(most => PlanningTime.orNoneEarly(found(planner.costsWithin(most))).map(_ -> most))
       again.fold(first) { case (next, most) => fitting(next, most, more - 1) }

@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.SharedFileIndex
+import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.execution.datasources.{FileIndex, PartitioningAwareFileIndex}
 
 /** Number of tasks that read an input, by Spark's rules for files. */
@@ -21,6 +22,10 @@ object InputTasks {
       val bytes = bytesToRead(table)
       1.0 + bytes / bytesOfTask(table, bytes, atOnce)
     }.sum
+
+  /** About how many tasks read the largest table below a plan, by its size alone. */
+  def ofLargest(plan: LogicalPlan): Double =
+    plan.collectLeaves().map(SparkBroadcast.bytes(_)).max / plan.conf.filesMaxPartitionBytes
 
   /**
    * About how many tasks return the rows of an input: those that read its files, if it is a table of files with filters

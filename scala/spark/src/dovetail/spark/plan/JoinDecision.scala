@@ -55,8 +55,11 @@ object JoinDecision {
     side.collect { case Filter(condition, _) => texts(condition) }
   )
 
+  /** Conditions whose texts are remembered: those of the queries that are planned at the same time. */
+  private val Remembered = 4096
+
   /** The texts of conditions: each is on a side of all joins above it. */
-  private val texts = new IdentityMemo[Expression, String](slots = 4096)(ExpressionText.short)
+  private val texts = new IdentityMemo[Expression, String](Remembered)(ExpressionText.short)
 
   def broadcast(join: Join): Option[BuildSide] = of(join).flatMap(_.broadcast)
 

@@ -19,7 +19,7 @@ final class NeededRows(plan: LogicalPlan) {
 
   /** Why an order must not be taken although it costs less than the written one, or None. */
   def keeps(top: LogicalPlan, decision: Decision, planner: Planner): Option[String] =
-    if (!decision.taken || decision.asked.isDefined || planner.reducesAlways || !needed.containsKey(top)) None
+    if (!decision.mayBeRefused || planner.reducesAlways || !needed.containsKey(top)) None
     else {
       val rows    = needed.get(top).toDouble
       val allowed = decision.outcome.original.costOf(rows) * (1.0 - planner.minGain)

@@ -12,12 +12,12 @@ final class OrderVeto(planner: Planner, needed: NeededRows) {
       .orElse(copied(ready, decision))
 
   private def copied(ready: PreparedGroup, decision: Decision): Option[String] =
-    if (!decision.taken || !CopiedInputs.possible(decision.outcome.best)) None
+    if (!decision.mayBeRefused || !CopiedInputs.possible(decision.outcome.best)) None
     else {
       val top = ready.group.top
       new CopiedInputs(top, ready.group.leaves, planner.builtAsWritten(top))
         .exceeding(
-          decision,
+          decision.outcome,
           ready.broadcasts(decision.outcome.best),
           planner.copiedMemory,
           ready.names.shown,

@@ -14,7 +14,7 @@ import dovetail.kernel.cost.{
   PhysicalCosts
 }
 import dovetail.kernel.enumerate.Budget
-import dovetail.kernel.profile.{Estimate, RelationProfile}
+import dovetail.kernel.profile.RelationProfile
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.optimizer.ColumnPruning
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
@@ -87,8 +87,8 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
   /** Bytes of memory that a broadcast may take at most. */
   def broadcastMemory: Double = facts.copy(staticBytes = math.max(0L, broadcastThreshold).toDouble).memoryLimit
 
-  /** Memory that is left for broadcasts of Dovetail's choice. */
-  lazy val broadcasts: BroadcastAllowance = new BroadcastAllowance(broadcastMemory)
+  /** Memory that is left for broadcasts of Dovetail's choice in the query, its subqueries included. */
+  lazy val broadcasts: BroadcastAllowance = BroadcastAllowance.ofQuery(broadcastMemory)
 
   /** Bytes of memory that an input may take which Spark broadcasts in any case, also with broadcasts off. */
   def copiedMemory: Double = if (broadcastThreshold > 0L) broadcastMemory else facts.staticMemory
@@ -96,7 +96,7 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
   /**
    * Whether Spark broadcasts an input of the group by itself and may do so. If it may not, [[RebuildPlan]] keeps Spark
    * from it. What Spark broadcasts in the written order, too, it may broadcast in any other: without Dovetail, the
-   * query has this broadcast in any case. Any other input must fit into memory, by its bounds if it has bounds.
+   * query has this broadcast in any case. Any other input must fit into memory by its bounds.
    *
    * @param asWritten whether Spark builds its hash table of this input in the written order ([[builtAsWritten]])
    */
@@ -104,9 +104,7 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
     SparkBroadcast(input, broadcastThreshold) &&
       (SparkBroadcast.bound(input, profile) match {
         case Some(bytes) => bytes <= broadcastMemory || asWritten
-        case None        =>
-          profile.bytes(input.output.map(_.exprId.id)) <= broadcastMemory &&
-          (profile.rows.upper < Estimate.Ceiling || asWritten)
+        case None        => profile.bytes(input.output.map(_.exprId.id)) <= broadcastMemory && asWritten
       })
 
   /** The inputs of a plan's joins, as objects, of which Spark builds its hash tables if the plan stays as written. */

@@ -24,9 +24,13 @@ import org.apache.spark.sql.internal.SQLConf
 final class Publication(session: SparkSession, conf: SQLConf) {
   private lazy val hidden = PrivateColumns(conf)
 
-  /** Whether `plan` has relations to publish statistics for, and publishing them does no harm. */
+  /**
+   * Whether `plan` has relations to publish statistics for, and publishing them does no harm. Cached data keeps the
+   * statistics of its plan, and adaptive execution takes their row count for a fact until the data is there.
+   */
   def wanted(plan: LogicalPlan): Boolean = DovetailConf.StatsPublish.get(conf) && !plan.isStreaming &&
-    !plan.isInstanceOf[V2WriteCommand] && plan.exists(Publication.readsFiles) && !fillsCache && !mayFail(plan)
+    !plan.isInstanceOf[V2WriteCommand] && plan.exists(Publication.readsFiles) &&
+    !RuleScope.fillsCache(conf) && !mayFail(plan)
 
   /** Publishes statistics in a plan that has no joins to order. */
   def apply(plan: LogicalPlan): LogicalPlan =
@@ -51,12 +55,6 @@ final class Publication(session: SparkSession, conf: SQLConf) {
         PublishedStatistics(r, statistics(r), (a: Attribute) => hidden(r, a.name)).fold(r)(PublishedRelation(r, _))
     }
   )
-
-  /**
-   * Whether the plan fills a cache. The cached data keeps the statistics of its plan, and adaptive execution takes
-   * their row count for a fact until the data is there. Spark plans such a plan with auto-bucketed scans switched off.
-   */
-  private def fillsCache: Boolean = !conf.getConf(SQLConf.AUTO_BUCKETED_SCAN_ENABLED)
 
   /**
    * Whether an expression may fail because Spark's own reordering is on. With Dovetail's statistics it would find

@@ -77,12 +77,11 @@ final class RangeFilters(planner: Planner, statistics: PlanStatistics, allowance
   private def priced(ready: PreparedGroup, r: KeyRange, scan: Scan): Option[Range] =
     statistics.between(scan.table, scan.key, r.low, r.high).filter { read =>
       val relation = ready.graph.relations(r.reduced)
-      val again    =
-        r.by.map(ready.graph.relations(_)).map(s => math.max(s.profile.baseRows, s.profile.rows.value) * s.width)
+      val again    = r.by.map(ready.graph.relations(_).tableBytes).sum
       (planner.reducesAlways || read <= ReducerCandidates.MostKept) && pays(RangeWork(
         relation.profile.baseRows * (1.0 - read),
         relation.width,
-        again.sum
+        again
       ))
     }.map(Range(r, scan.key, _))
 

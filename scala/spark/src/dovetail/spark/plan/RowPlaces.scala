@@ -5,7 +5,7 @@ import java.util.Locale
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.leaf.HashedLeaf
+import org.apache.spark.sql.dovetail.leaf.{FailingScan, HashedLeaf}
 import org.apache.spark.sql.dovetail.predicates.{ComputedColumns, Conjuncts, FailingOperator, FailingPlan}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 
@@ -116,4 +116,7 @@ object RowPlaces {
 
   /** Whether the plan has an `observe`, whose metrics nobody gets if another order does not read it. */
   def isObserved(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[CollectMetrics])
+
+  /** Whether a plan has to be read whenever Spark would read it: it collects metrics, or runs a user's program. */
+  def mustBeRead(plan: LogicalPlan): Boolean = isObserved(plan) || plan.exists(FailingScan.runsProgram)
 }

@@ -6,6 +6,7 @@ import org.apache.spark.sql.catalyst.trees.TreePattern.{AGGREGATE, COMMAND, EXIS
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.internal.SQLConf
 
 /** Which plans [[ReorderJoins]] has to do with, told from their operators in little time: most plans have no joins. */
 private[plan] object RuleScope {
@@ -26,6 +27,9 @@ private[plan] object RuleScope {
    */
   def writesWhatItReads(plan: LogicalPlan): Boolean =
     plan.containsPattern(COMMAND) && plan.exists(_.isInstanceOf[RowLevelWrite])
+
+  /** Whether the plan fills a cache: Spark plans it with auto-bucketed scans switched off. */
+  def fillsCache(conf: SQLConf): Boolean = !conf.autoBucketedScanEnabled
 
   /**
    * Whether the plan has at least two joins, or one that Spark will not broadcast by itself, or one with a grouping

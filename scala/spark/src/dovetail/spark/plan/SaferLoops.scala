@@ -19,7 +19,7 @@ final class SaferLoops(planner: Planner) {
   /** @param again searches the group again by other costs */
   def apply(found: SearchResult)(again: CostModel => SearchResult): SearchResult = {
     val decision = found.decision
-    val risk     = if (!decision.taken || decision.asked.nonEmpty) None else riskOf(decision.outcome)
+    val risk     = if (decision.mayBeRefused) riskOf(decision.outcome) else None
     risk.fold(found) { loop =>
       val why   = reason(loop, found.ready.names.shown)
       val other = PlanningTime.orNoneEarly(again(planner.costsOfLoops)).flatMap(safe(found, _))

@@ -2,13 +2,14 @@ package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.cost.GroupReduction
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap, EqualTo, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap, EqualTo, Expression}
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, SubqueryCopies}
-import org.apache.spark.sql.dovetail.leaf.{CanonicalForms, FailingScan, LeafNames}
+import org.apache.spark.sql.dovetail.leaf.{CanonicalForms, LeafNames}
+import org.apache.spark.sql.dovetail.predicates.ComputedColumns.passedOn
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
@@ -40,7 +41,7 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
   def apply(group: JoinGroup, predicates: JoinPredicates): (Vector[LogicalPlan], Vector[String]) =
     if (
       group.marked || !group.distinct || !planner.reducesGroups || !group.leaves.exists(isGrouping) ||
-      group.leaves.exists(hasEffects)
+      group.leaves.exists(RowPlaces.mustBeRead)
     ) (group.leaves, Vector.empty)
     else {
       val found = group.leaves.indices.toVector.map(best(group, predicates, _))
@@ -63,10 +64,6 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
     } yield r
     all.filter(r => planner.pays(r.work)).sortBy(_.work.kept).headOption
   }
-
-  /** Whether adaptive execution must not drop the input when a reduced grouping has no rows. */
-  private def hasEffects(leaf: LogicalPlan): Boolean =
-    RowPlaces.isObserved(leaf) || leaf.exists(FailingScan.runsProgram)
 
   /** Whether the query has a part of the grouping twice, or seems to, if a closer look takes long. */
   private def hasRepeated(aggregate: Aggregate): Boolean = aggregate.collect(computed)
@@ -177,19 +174,13 @@ object SemiJoinReduction {
    */
   private def grouping(leaf: LogicalPlan, column: Attribute): Option[(Aggregate, Attribute)] = leaf match {
     case whole if SubqueryCopies.isWhole(whole) => None
-    case p: Project                             => source(p.projectList, column).flatMap(grouping(p.child, _))
+    case p: Project                             => passedOn(column, p.projectList).flatMap(grouping(p.child, _))
     case f: Filter                              => grouping(f.child, column)
     case a: Aggregate                           =>
-      val key = source(a.aggregateExpressions, column).filter(k => a.groupingExpressions.exists(_.semanticEquals(k)))
+      val key = passedOn(column, a.aggregateExpressions).filter(k => a.groupingExpressions.exists(_.semanticEquals(k)))
       key.map(k => grouping(a.child, k).getOrElse(a -> k))
     case _ => None
   }
-
-  private def source(list: Seq[NamedExpression], column: Attribute): Option[Attribute] =
-    list.find(_.exprId == column.exprId).collect {
-      case a: Attribute           => a
-      case Alias(a: Attribute, _) => a
-    }
 
   /** The same rows in columns of other names, and the mapping to these names. */
   private def copied(plan: LogicalPlan): (LogicalPlan, AttributeMap[Attribute]) = plan match {

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.plan
 
 import java.util.IdentityHashMap
 
-import org.apache.spark.sql.catalyst.expressions.{EqualNullSafe, EqualTo, Expression, ExprId}
+import org.apache.spark.sql.catalyst.expressions.{Equality, Expression, ExprId}
 import org.apache.spark.sql.catalyst.optimizer.{BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{InnerLike, LeftAnti, LeftOuter, LeftSemi, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -119,9 +119,8 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
     for {
       conjunct <- j.condition.toSeq.flatMap(Conjuncts(_))
       key      <- conjunct match {
-        case EqualTo(a, b)       => Seq(a, b)
-        case EqualNullSafe(a, b) => Seq(a, b)
-        case _                   => Nil
+        case Equality(a, b) => Seq(a, b)
+        case _              => Nil
       }
       if throws(key)
       leaf <- key.references.flatMap(a => leafOfColumn.get(a.exprId))

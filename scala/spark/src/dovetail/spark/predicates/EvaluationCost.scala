@@ -5,8 +5,8 @@ import org.apache.spark.sql.types._
 
 /**
  * Nanoseconds that an expression takes on one row, for the order of conditions in a filter. They are orders of
- * magnitude: a comparison of numbers is far cheaper than a function of a text, and that is far cheaper than a pattern or
- * a function of the user.
+ * magnitude: a comparison of numbers is far cheaper than a function of a text, and that is far cheaper than a pattern
+ * or a function of the user.
  *
  * A CASE, an IF and a chain of ORs count with all of their branches. An expression that is not listed counts as
  * expensive: functions of users, regular expressions, and everything that formats or parses.

@@ -22,6 +22,9 @@ final case class Decision(
   /** Share of the written plan's cost that the best plan saves. */
   def gain: Double = Decision.gain(outcome)
 
+  /** Whether an order of the search is taken. It may still be refused, unlike one that the user asked for. */
+  def mayBeRefused: Boolean = taken && asked.isEmpty
+
   /** The decision for the written order, for this reason. */
   def bar(why: String): Decision = copy(taken = false, barred = Some(why))
 

@@ -36,7 +36,7 @@ object EarlyMark {
   private def keys(grouping: Aggregate): Set[ExprId] =
     grouping.groupingExpressions.flatMap(_.references).map(_.exprId).toSet
 
-  /** More groupings than the queries have that run at the same time. Each takes some hundred bytes. */
+  /** More groupings than the queries have that run at the same time. Each takes a few hundred bytes. */
   private val MostGroupings = 10000
 
   /** Whether the operator is one of those that Spark's planner makes of a marked grouping. */

@@ -117,11 +117,13 @@ object ReportJson {
   }
 
   private def cost(c: Cost): ObjectNode =
-    nodes.objectNode().put(
-      "exchange",
-      c.exchange
-    ).put("sort", c.sort).put(
-      "hash",
-      c.hash
-    ).put("broadcast", c.broadcast).put("output", c.output).put("scan", c.scan).put("total", c.total)
+    Vector(
+      "exchange"  -> c.exchange,
+      "sort"      -> c.sort,
+      "hash"      -> c.hash,
+      "broadcast" -> c.broadcast,
+      "output"    -> c.output,
+      "scan"      -> c.scan,
+      "total"     -> c.total
+    ).foldLeft(nodes.objectNode()) { case (o, (part, value)) => o.put(part, value) }
 }

@@ -171,6 +171,6 @@ object FilteredRead {
   /** Factor by which a read may take longer than estimated, in a JVM that has not compiled the code yet. */
   private val Safety = 2.0
 
-  /** Rows between two looks at the clock, if a reader returns rows. A batch has some thousand rows. */
+  /** Rows between two looks at the clock, if a reader returns rows. A batch has a few thousand rows. */
   private val RowsBetweenLooks = 1024L
 }

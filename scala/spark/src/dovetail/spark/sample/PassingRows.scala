@@ -48,7 +48,7 @@ object PassingRows {
   /** Thrown if more rows pass than are kept. */
   private object TooMany extends RuntimeException("more rows pass than are kept") with NoStackTrace
 
-  /** Largest number of bytes in the cache: some thousand inputs with a few hundred rows. */
+  /** Largest number of bytes in the cache: a few thousand inputs with a few hundred rows. */
   private val Remembered = HeapLimit(32L * 1024 * 1024, part = 40L)
 
   private val passing = new RememberedRead.Results[TableSample]("rows that pass filters", Remembered)(_.rows.bytes)

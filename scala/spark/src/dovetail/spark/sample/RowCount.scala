@@ -22,7 +22,7 @@ final class RowCount(read: FilteredRead) extends RememberedRead[Long](read, RowC
 
 object RowCount {
 
-  /** Largest number of bytes of remembered counts: some thousand counts of tables of a few files. */
+  /** Largest number of bytes of remembered counts: a few thousand counts of tables of a few files. */
   private val Remembered = 4L * 1024 * 1024
 
   private val counts = new RememberedRead.Results[Long]("counted rows of files", Remembered)(_ => 0L)

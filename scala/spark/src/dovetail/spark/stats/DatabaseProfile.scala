@@ -35,7 +35,7 @@ private[stats] object DatabaseProfile {
   private def of(output: Seq[Attribute], table: DatabaseTable, conf: SQLConf): RelationProfile = {
     val rows    = Estimate.guess(table.rows, Source.Database)
     val columns = output.map { a =>
-      a.exprId.id -> table.columns.get(a.name).fold(ColumnProfile(width = Widths.ofType(a.dataType)))(
+      a.exprId.id -> table.columns.get(a.name).fold(UnknownColumns(a))(
         column(a.dataType, _, rows.value, conf)
       )
     }

@@ -4,6 +4,7 @@ import dovetail.kernel.profile.{Assumptions, Estimate, RelationProfile}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{AggregateExpression, Max, Min}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project, Window, WindowGroupLimit}
+import org.apache.spark.sql.dovetail.predicates.ComputedColumns.passedOn
 import org.apache.spark.sql.dovetail.predicates.Conjuncts
 
 /**
@@ -118,8 +119,9 @@ private[stats] object FirstRows {
 
   /** The window that computes `end` as the maximum or minimum of `a` in the whole group. */
   private def extreme(a: Attribute, end: Attribute, plan: LogicalPlan): Option[Window] = plan match {
-    case p: Project => for (x <- below(a, p); e <- below(end, p); w <- extreme(x, e, p.child)) yield w
-    case w: Window  => w.windowExpressions.find(_.exprId == end.exprId) match {
+    case p: Project =>
+      for (x <- passedOn(a, p.projectList); e <- passedOn(end, p.projectList); w <- extreme(x, e, p.child)) yield w
+    case w: Window => w.windowExpressions.find(_.exprId == end.exprId) match {
         case Some(Alias(WindowExpression(f: AggregateExpression, of), _)) if f.filter.isEmpty && isWhole(of) =>
           Some(w).filter(_ =>
             f.aggregateFunction match {
@@ -170,7 +172,7 @@ private[stats] object FirstRows {
 
   /** The window that computes a column as a row number or a rank, and whether several rows may have the same number. */
   private def source(a: Attribute, plan: LogicalPlan): Option[(Window, Boolean)] = plan match {
-    case p: Project => below(a, p).flatMap(source(_, p.child))
+    case p: Project => passedOn(a, p.projectList).flatMap(source(_, p.child))
     case w: Window  => w.windowExpressions.find(_.exprId == a.exprId) match {
         case Some(e) => ties(e).map(w -> _)
         case None    => source(a, w.child)
@@ -203,7 +205,7 @@ private[stats] object FirstRows {
 
   /** The column that a column holds unchanged, as far down as operators only pass columns on. */
   private def origin(a: Attribute, plan: LogicalPlan): Attribute = plan match {
-    case p: Project                                  => below(a, p).fold(a)(origin(_, p.child))
+    case p: Project                                  => passedOn(a, p.projectList).fold(a)(origin(_, p.child))
     case _: Window | _: WindowGroupLimit | _: Filter =>
       if (plan.children.head.outputSet.contains(a)) origin(a, plan.children.head) else a
     case _ => a
@@ -219,15 +221,4 @@ private[stats] object FirstRows {
 
   /** Most unique keys that a plan gets from one filter. */
   private val MostKeys = 16.0
-
-  /** The column below a projection that a column above it holds unchanged. */
-  private def below(a: Attribute, p: Project): Option[Attribute] =
-    p.projectList.find(_.exprId == a.exprId).flatMap {
-      case c: Attribute => Some(c)
-      case e: Alias     => e.child match {
-          case c: Attribute => Some(c)
-          case _            => None
-        }
-      case _ => None
-    }
 }

@@ -35,9 +35,10 @@ private[stats] object GeneratedRows {
     Some(g.generator).collect { case e: ExplodeBase => e.child } match {
       case Some(Literal(a: ArrayData, ArrayType(of, _))) if a.numElements() <= MostElements =>
         val values  = (0 until a.numElements()).filterNot(a.isNullAt).map(a.get(_, of))
-        val numbers = if (Values.ordered(of)) values.flatMap(Values.number(_)) else Vector.empty
-        val ndv     = Some(values.distinct.size.toDouble)
-        val column  = ColumnProfile(
+        val numbers =
+          if (Values.ordered(of)) values.flatMap(Values.number(_)).filterNot(_.isInfinite) else Vector.empty
+        val ndv    = Some(values.distinct.size.toDouble)
+        val column = ColumnProfile(
           ndv = ndv,
           domain = ndv,
           nulls = if (a.numElements() == 0) None else Some(1.0 - values.size.toDouble / a.numElements()),

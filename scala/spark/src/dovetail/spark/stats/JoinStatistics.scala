@@ -160,6 +160,7 @@ final private class JoinedPair(
     case Or(equal: EqualTo, IsNull(again)) if again.semanticEquals(equal) => equal
     case other                                                            => other
   }
+  private val nullsMeet  = conjuncts.exists(_.isInstanceOf[EqualNullSafe])
   private val predicates = JoinPredicates.together(Vector(join.left.outputSet, join.right.outputSet), conditions)
 
   // nobody reads the texts of this graph
@@ -195,8 +196,7 @@ final private class JoinedPair(
   val inner: Estimate = {
     val equal = model.estimate(Array(0, 1))
     // a degree does not count NULLs, so it does not bound the pairs of NULL and NULL; only the cross product does
-    val nullsMeet = conjuncts.exists(_.isInstanceOf[EqualNullSafe])
-    val pairs     =
+    val pairs =
       if (nullsMeet) Estimate.upTo(equal.value + ofNulls, left.rows.upper * right.rows.upper, equal.source) else equal
     pairs.scaled(local)
   }
@@ -243,11 +243,15 @@ final private class JoinedPair(
     else share
   }
 
-  /** Whether the combinations of several keys were counted on the side that has more of them. */
+  /**
+   * Whether the combinations of several keys were counted on the side that has more of them. Those with NULLs are not
+   * counted, so none may meet.
+   */
   private def isJointCounted: Boolean = classes.size > 1 && {
-    val counted = Vector(0, 1).map(graph.groupNdv(_, classes.indices))
-    val joint   = counted.zip(profiles).map { case (n, p) => n.getOrElse(math.max(p.baseRows, 1.0)) }
-    counted(if (joint.head >= joint.last) 0 else 1).isDefined
+    val counted       = Vector(0, 1).map(graph.groupNdv(_, classes.indices))
+    val joint         = counted.zip(profiles).map { case (n, p) => n.getOrElse(math.max(p.baseRows, 1.0)) }
+    val bothHaveNulls = classes.exists(c => Vector(0, 1).forall(i => c.memberOf(i).exists(_.column.nonNull < 1.0)))
+    !(nullsMeet && bothHaveNulls) && counted(if (joint.head >= joint.last) 0 else 1).isDefined
   }
 
   /** By the keys. The most selective one decides, because the keys of one relation are taken to be correlated. */

@@ -5,39 +5,30 @@ import scala.util.control.NonFatal
 import dovetail.kernel.profile._
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
-import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, CTERelationRef, LeafNode, LogicalPlan, Statistics}
-import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, LazyValue}
+import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode, LogicalPlan, Statistics}
+import org.apache.spark.sql.dovetail.base.{DovetailConf, LazyValue}
 import org.apache.spark.sql.dovetail.database.{DatabaseStatistics, PushedPredicates}
 import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.leaf.{ColumnarFormat, HiddenRows, LeafNames, LocalRows}
-import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values, Widths}
 import org.apache.spark.sql.dovetail.sample.{FileSamples, ReaderSettings, TextSamples}
-import org.apache.spark.sql.dovetail.table.{
-  ColumnStatistics,
-  PrivateColumns,
-  TableSample,
-  TableStatistics,
-  TableStatisticsSource
-}
+import org.apache.spark.sql.dovetail.table.{PrivateColumns, TableSample, TableStatisticsSource}
 import org.apache.spark.sql.execution.LogicalRDD
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.DataType
 
 /**
  * Rows and columns of a leaf of a plan. They come from the first source that has them: statistics that Dovetail
  * collected; the catalog, a data source or a cache; the footers of the files, or some of their lines; the size of the
  * files; an assumption.
- *
- * Numbers are used only if they make sense (`ColumnProfile.checked`). Numbers that do not are dropped, and one line is
- * logged.
  */
 final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStatisticsSource) {
 
   private val footers = new FooterStatistics(conf, LeafNames.name)
+
+  private val analyzed = new AnalyzedColumns(histograms)
 
   private val readers = new ReaderSettings
 
@@ -139,17 +130,17 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     val columns = visible(leaf)
     val found   =
       known.find(leaf).map(t =>
-        asRead(leaf, columns, pruned.listed(leaf, t, collected(name, leaf, columns, t)))
+        asRead(leaf, columns, pruned.listed(leaf, t, analyzed.collected(name, leaf, columns, t)))
       ).getOrElse(leaf match {
         case r: LogicalRelation =>
-          catalog(r).map(c => completed(r, columns, c, asRead(leaf, columns, fromCatalog(name, columns, c))))
+          catalog(r).map(c => completed(r, columns, c, asRead(leaf, columns, analyzed.ofCatalog(name, columns, c))))
             .orElse(footers(r, columns).map(withSample(r, columns, _)))
             .orElse(texts(r).map { case (text, table) => TextProfile(columns, text, table) })
             .orElse(databases(r).map(DatabaseProfile(columns, _, Nil, conf)))
             .getOrElse(fromSize(r.output, r.relation.sizeInBytes, expansion(r)))
         case r: HiveTableRelation =>
           catalog.statistics(name, Some(r.tableMeta)).fold(reported(name, r))(s =>
-            fromCatalog(name, columns, CatalogCount(s, certain = false))
+            analyzed.ofCatalog(name, columns, CatalogCount(s, certain = false))
           )
         case other => reported(name, other)
       })
@@ -196,24 +187,6 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   private def withSample(r: LogicalRelation, columns: Seq[Attribute], profile: RelationProfile): RelationProfile =
     files(r).fold(profile)(SampledColumns(profile, columns, _))
 
-  private def fromCatalog(name: String, output: Seq[Attribute], count: CatalogCount): RelationProfile = {
-    val stats                                        = count.statistics
-    val rows                                         = stats.rowCount.get.toDouble
-    def columnStat(a: Attribute): Option[ColumnStat] = stats.colStats.get(a.name).flatMap { c =>
-      try Some(c.toPlanStat(a.name, a.dataType))
-      catch {
-        case NonFatal(e) =>
-          FailOpen.warnOnce(
-            s"$name.${a.name}",
-            s"Statistics of column ${a.name} of $name cannot be read and are ignored: ${e.getMessage}"
-          )
-          None
-      }
-    }
-    val counted = fromColumns(name, output, Estimate.exactly(rows, Source.Catalog), columnStat)
-    if (count.certain) counted else WithoutBounds(counted, output)
-  }
-
   /** Profile of a local relation, a range, a cached relation or a scan of a data source. */
   private def reported(name: String, leaf: LeafNode): RelationProfile = leaf match {
     case r: DataSourceV2ScanRelation =>
@@ -230,7 +203,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     rows match {
       case Some(counted) =>
         // Spark's statistics of a plan are estimates, so the lengths of its values bound nothing
-        WithoutBounds.ofWidths(fromColumns(name, leaf.output, counted, stats.attributeStats.get), leaf.output)
+        WithoutBounds.ofWidths(analyzed.ofColumns(name, leaf.output, counted, stats.attributeStats.get), leaf.output)
       case None =>
         val expansion = leaf match { case _: DataSourceV2ScanRelation => Assumptions.ColumnarExpansion; case _ => 1.0 }
         val sized     = fromSize(leaf.output, stats.sizeInBytes.min(BigInt(Long.MaxValue)).toLong, expansion)
@@ -273,110 +246,6 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     case _ => leaf.stats
   }
 
-  /** Profile from the statistics that Dovetail collected: exact counts, or guesses if the data has changed since. */
-  private def collected(
-      name: String,
-      leaf: LeafNode,
-      columns: Seq[Attribute],
-      table: TableStatistics
-  ): RelationProfile = {
-    val byName = table.columns.map(c => c.name -> c).toMap
-    val rows   = if (table.fresh) Estimate.exactly(table.rows.toDouble, Source.Collected)
-    else Estimate.guess(table.rows.toDouble, Source.Collected)
-    val ids    = leaf.output.map(a => a.name -> a.exprId.id).toMap
-    val groups = table.groups.filter(_.columns.forall(ids.contains)).map(g => g.columns.map(ids).toSet -> g.ndv).toMap
-    profile(name, columns, rows) { a =>
-      byName.get(a.name).map { c =>
-        ColumnProfile.checked(
-          ndv = Some(c.ndv),
-          nulls = Some(c.nulls.toDouble),
-          rows = Some(table.rows.toDouble),
-          min = c.min.flatMap(Values.number(_)),
-          max = c.max.flatMap(Values.number(_)),
-          histogram = if (histograms && c.quantiles.size > 1) Some(c.histogram) else None,
-          width = Some(width(a.dataType, c, table.fresh))
-        ) match {
-          case (column, faults) =>
-            // values that are equal under a collation were counted apart
-            val exact  = c.complete && table.fresh && JoinKeys.forType(a.dataType).isDefined
-            val degree = c.heavyHitters.headOption.filter(_ => exact).map(_._2.toDouble)
-            (
-              column.copy(
-                frequent = if (a.dataType == c.dataType) c.frequencies else None,
-                degree = degree,
-                unseen = table.unread.fold(0.0)(_.share)
-              ),
-              faults
-            )
-        }
-      }
-    }.copy(groups = groups)
-  }
-
-  /**
-   * Width of a column from the statistics that Dovetail collected. Its bounds hold only for the files that were read.
-   */
-  private def width(dataType: DataType, c: ColumnStatistics, fresh: Boolean): Width =
-    if (Widths.fixed(dataType).isDefined) Widths.ofType(dataType)
-    else if (fresh) Width.measured(
-      c.width,
-      Some(c.maxWidth.toDouble),
-      Some(Width.padded(c.values.toDouble, c.values * c.width)),
-      Source.Collected
-    )
-    else Width.unknown(c.width)
-
-  /** Profile from Spark's statistics of the columns. */
-  private def fromColumns(
-      name: String,
-      output: Seq[Attribute],
-      rows: Estimate,
-      statOf: Attribute => Option[ColumnStat]
-  ): RelationProfile =
-    profile(name, output, rows) { a =>
-      statOf(a).map { stat =>
-        ColumnProfile.checked(
-          ndv = stat.distinctCount.map(_.toDouble),
-          nulls = stat.nullCount.map(_.toDouble),
-          rows = Some(rows.value),
-          min = stat.min.flatMap(Values.number(_)),
-          max = stat.max.flatMap(Values.number(_)),
-          histogram = if (!histograms) None
-          else stat.histogram.filter(_.bins.nonEmpty).map(h =>
-            Histogram(h.bins.toVector.map(b => Bucket(b.lo, b.hi, b.ndv.toDouble)))
-          ),
-          width = Some(width(a.dataType, stat, rows))
-        )
-      }
-    }
-
-  private def width(dataType: DataType, stat: ColumnStat, rows: Estimate): Width =
-    stat.avgLen.map(_.toDouble) match {
-      case Some(mean) if Widths.fixed(dataType).isEmpty =>
-        val total = Width.padded(rows.value, rows.value * mean)
-        Width.measured(mean, stat.maxLen.map(_.toDouble), Some(total), rows.source)
-      case Some(mean) => Widths.ofType(dataType).copy(mean = mean)
-      case None       => Widths.ofType(dataType)
-    }
-
-  private def profile(
-      name: String,
-      output: Seq[Attribute],
-      rows: Estimate
-  )(known: Attribute => Option[(ColumnProfile, Seq[String])]): RelationProfile = {
-    val columns = output.map { a =>
-      val (column, faults) = known(a).getOrElse((ColumnProfile(width = Widths.ofType(a.dataType)), Nil))
-      faults.foreach(f =>
-        FailOpen.warnOnce(
-          s"$name.${a.name} $f",
-          s"Statistics of column ${a.name} of $name are invalid and ignored: $f"
-        )
-      )
-      a.exprId.id -> column
-    }
-    RelationProfile(rows, columns.toMap, rows.value)
-  }
-
   /**
    * Profile with rows estimated from bytes: files expand by the factor `expansion` in memory. If Spark does not know
    * the size either, the row count is an assumption.
@@ -385,18 +254,11 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     if (bytes < 0L || bytes >= conf.defaultSizeInBytes) assumed(output)
     else {
       val width = Assumptions.RowOverhead + output.map(_.dataType.defaultSize.toDouble).sum
-      uncounted(output, Estimate.guess(math.max(1.0, bytes * expansion / width), Source.Size))
+      UnknownColumns.profile(output, Estimate.guess(math.max(1.0, bytes * expansion / width), Source.Size))
     }
 
   private def assumed(output: Seq[Attribute]): RelationProfile =
-    uncounted(output, Estimate.guess(Assumptions.Rows, Source.Assumed))
-
-  private def uncounted(output: Seq[Attribute], rows: Estimate): RelationProfile =
-    RelationProfile(
-      rows,
-      output.map(a => a.exprId.id -> ColumnProfile(width = Widths.ofType(a.dataType))).toMap,
-      rows.value
-    )
+    UnknownColumns.profile(output, Estimate.guess(Assumptions.Rows, Source.Assumed))
 
   private def expansion(r: LogicalRelation): Double = r.relation match {
     case f: HadoopFsRelation if ColumnarFormat(f) => Assumptions.ColumnarExpansion

@@ -56,12 +56,12 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
    */
   def readAhead(plan: LogicalPlan): Unit = leaves.readAhead(plan, cached.within(plan))
 
+  /** Reads ahead at the first question: a plan without joins to order has none. */
+  def readWhenAsked(plan: LogicalPlan): Unit = unread = Some(plan)
+
   /** Share of a leaf's rows in row groups that may have values of a column between two numbers, if it is known. */
   def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] =
     leaves.between(leaf, column, low, high)
-
-  /** Does so at the first question: a plan without joins to order has none. */
-  def readWhenAsked(plan: LogicalPlan): Unit = unread = Some(plan)
 
   /** A number that changes if the statistics of a table of the plan are collected anew, and are others then. */
   def version(plan: LogicalPlan): LazyValue[Long] = {
@@ -283,7 +283,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   private def widened(child: RelationProfile, output: Seq[Attribute]): RelationProfile =
     child.copy(columns =
       child.columns ++ output.filterNot(a => child.columns.contains(a.exprId.id)).map(a =>
-        a.exprId.id -> ColumnProfile(width = Widths.ofType(a.dataType))
+        a.exprId.id -> UnknownColumns(a)
       )
     )
 
@@ -294,11 +294,7 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   private def unknown(p: LogicalPlan): RelationProfile = {
     val children = p.children.map(apply)
     val rows     = Estimate.guess((Assumptions.Rows +: children.map(_.rows.value)).max, Source.Assumed)
-    RelationProfile(
-      rows,
-      p.output.map(a => a.exprId.id -> ColumnProfile(width = Widths.ofType(a.dataType))).toMap,
-      rows.value
-    )
+    UnknownColumns.profile(p.output, rows)
   }
 }
 

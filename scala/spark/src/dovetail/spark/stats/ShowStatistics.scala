@@ -2,9 +2,10 @@ package org.apache.spark.sql.dovetail.stats
 
 import dovetail.kernel.profile.{ColumnProfile, RelationProfile, Source}
 import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute}
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Project, SubqueryAlias, Union}
 import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.predicates.ComputedColumns.passedOn
 import org.apache.spark.sql.dovetail.predicates.Values
 import org.apache.spark.sql.dovetail.table.{
   ColumnStatistics,
@@ -204,11 +205,8 @@ object ShowStatistics {
   private def origin(plan: LogicalPlan, a: Attribute): Option[(LeafNode, String)] = plan match {
     case leaf: LeafNode       => leaf.output.find(_.exprId == a.exprId).map(c => leaf -> c.name)
     case _: Union             => None
-    case Project(list, child) =>
-      list.find(_.exprId == a.exprId).flatMap {
-        case Alias(c: Attribute, _) => origin(child, c); case c: Attribute => origin(child, c); case _ => None
-      }
-    case other => other.children.find(_.outputSet.contains(a)).flatMap(origin(_, a))
+    case Project(list, child) => passedOn(a, list).flatMap(origin(child, _))
+    case other                => other.children.find(_.outputSet.contains(a)).flatMap(origin(_, a))
   }
 
   /**

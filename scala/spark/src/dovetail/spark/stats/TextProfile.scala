@@ -22,7 +22,7 @@ private[stats] object TextProfile {
       a.exprId.id -> partition.get(a.name)
         .map(PartitionProfile.byBytes(a.dataType, _, text.files, rows.value, Source.Sample))
         .orElse(sampled.get(a.name).map(ofLines(a.dataType, _, table)))
-        .getOrElse(ColumnProfile(width = Widths.ofType(a.dataType)))
+        .getOrElse(UnknownColumns(a))
     }
     RelationProfile(rows, columns.toMap, rows.value)
   }

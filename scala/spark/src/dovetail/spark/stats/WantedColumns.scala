@@ -63,14 +63,6 @@ object WantedColumns {
     }
   }
 
-  private object Equality {
-    def unapply(e: Expression): Option[(Expression, Expression)] = e match {
-      case EqualTo(l, r)       => Some((l, r))
-      case EqualNullSafe(l, r) => Some((l, r))
-      case _                   => None
-    }
-  }
-
   /**
    * Whether evaluating a predicate on rows says more than footers do. This excludes the checks for NULL that Spark
    * adds, and predicates whose values are known only while the query runs.

@@ -66,9 +66,18 @@ object QueryHints {
 
   def isIn(text: String): Boolean = text.contains(Begin) && Hint.findAllIn(text).exists(Ours.findFirstIn(_).isDefined)
 
-  /** Removes our hints from a parsed statement, because Spark would warn about unknown hints. */
+  /**
+   * Removes our hints from a parsed statement, because Spark would warn about unknown hints. A SQL script stays as it
+   * is: its nodes lose parts if they are copied (exception handlers, ELSE). Hints in its statements are removed when
+   * these are analyzed ([[FrameHints]]).
+   */
   def removed(parsed: LogicalPlan): LogicalPlan =
-    parsed.transformUpWithSubqueries { case h: UnresolvedHint if Names.exists(h.name.equalsIgnoreCase(_)) => h.child }
+    if (parsed.nodeName == Script) parsed
+    else
+      parsed.transformUpWithSubqueries { case h: UnresolvedHint if Names.exists(h.name.equalsIgnoreCase(_)) => h.child }
+
+  /** Name of the root of a SQL script, whose class Spark 3.5 does not have. */
+  private val Script = "CompoundBody"
 
   /**
    * Extracts texts from an operator. If a query uses a view, Spark creates its joins anew, and they lose their texts.

@@ -18,14 +18,15 @@ private[table] object DistinctInPlaces {
    * many values there are (the estimator of Chao, "Estimating the population size for capture-recapture data with
    * unequal catchability", Biometrics 43, 1987). It is a lower bound if some values are more frequent than others, as
    * those of a list beside texts that never repeat. More values then occur in three places than chance explains, and
-   * the geometric mean of this number and the extrapolated one is used. Two parts of one place tell nothing of the
-   * rest.
+   * the geometric mean of this number and the extrapolated one is used, as it is if there are only two places. The two
+   * halves of a single place tell nothing of the rest.
    *
    * @param places values of the kept rows of each place
    * @param times  rows of the table per kept row
    * @param read   rows that were read in the places per kept row
+   * @param halves whether these are the two halves of a single place
    */
-  def apply(places: Seq[Array[Long]], times: Double, read: Double): Double = {
+  def apply(places: Seq[Array[Long]], times: Double, read: Double, halves: Boolean): Double = {
     val sets = places.filter(_.nonEmpty).map(Runs(_))
     // in how many places each value occurs
     val placesOf    = Runs(Array.concat(sets.map(_.values): _*))
@@ -38,26 +39,27 @@ private[table] object DistinctInPlaces {
       val local        = if (sum / sets.size >= LocalValues) extrapolated else math.sqrt(seen * extrapolated)
       math.max(
         drawn,
-        recaptured(placesOf, sets.size).fold(local)(found =>
+        (if (halves) None else recaptured(placesOf, sets.size)).fold(local)(found =>
           if (found.even) math.min(local, found.values) else math.sqrt(local * math.min(local, found.values))
         )
       )
     }
   }
 
-  /** @param even whether values occur in as many places as if all were equally frequent */
+  /** @param even whether values are seen to occur in as many places as if all were equally frequent */
   final private case class Recaptured(values: Double, even: Boolean)
 
   /** @param placesOf values, with the number of places in which each occurs */
   private def recaptured(placesOf: Runs, places: Int): Option[Recaptured] = {
     val (once, twice) = (placesOf.of(1).toDouble, placesOf.of(2).toDouble)
-    if (twice < LeastShared || places < LeastPlaces) None
+    if (twice < LeastShared) None
     else {
       val values = placesOf.number + (places - 1.0) / places * once * once / (2.0 * twice)
       // by the binomial distribution of the number of places
       val inThree = twice * twice / math.max(once, 1.0) * 2.0 * (places - 2.0) / (3.0 * (places - 1.0))
       val more    = placesOf.number - once - twice
-      Some(Recaptured(values, more <= inThree + Deviations * math.sqrt(inThree) + Defaults))
+      val even    = places >= LeastPlaces && more <= inThree + Deviations * math.sqrt(inThree) + Defaults
+      Some(Recaptured(values, even))
     }
   }
 

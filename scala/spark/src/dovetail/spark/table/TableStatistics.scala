@@ -252,7 +252,12 @@ final case class TableSample(
           else Array.tabulate(rows.length)(i => single.foldLeft(0L)((k, of) => RelationSample.together(k, of(i))))
           def found(from: Int, to: Int) = all.slice(from, to).filter(_ != RelationSample.NullKey)
           if (parts.nonEmpty) {
-            DistinctInPlaces(parts.map { case (from, to) => found(from, to) }, this.of.toDouble / rows.length, read)
+            DistinctInPlaces(
+              parts.map { case (from, to) => found(from, to) },
+              this.of.toDouble / rows.length,
+              read,
+              halves = clusters.size == 1
+            )
           } else {
             val some = found(0, rows.length)
             DistinctInSample(some, this.of.toDouble * some.length / rows.length)
