@@ -18,9 +18,9 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
 
   test("functions in two steps, with the types and the NULLs of one step") {
     groups(
-      s"SELECT i.name, count(*), count(s.number), sum(s.tiny), sum(s.number), sum(s.price), min(s.at), " +
+      "SELECT i.name, count(*), count(s.number), sum(s.tiny), sum(s.number), sum(s.price), min(s.at), " +
         s"max(s.number), avg(s.number), avg(s.cost), min(s.wide), max(s.cost), sum(s.price) / count(s.price) $both " +
-        s"GROUP BY i.name",
+        "GROUP BY i.name",
       "item"
     )
     groups(s"SELECT count(*), sum(s.number), avg(s.cost) $both WHERE s.id < 500", "item")
@@ -70,7 +70,7 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
     )
     groups(
       s"SELECT d.month, sum(s.price) $both JOIN day d ON s.day = d.day WHERE i.class + d.week > s.big % 5 GROUP BY " +
-        s"d.month",
+        "d.month",
       "big day item"
     )
   }
@@ -82,7 +82,7 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
     groups(s"SELECT i.name, $list FROM item i RIGHT JOIN sold s ON s.item = i.item GROUP BY i.name", "item")
     groups(
       s"SELECT s.text, $list FROM sold s LEFT JOIN day d ON s.day = d.day WHERE s.item IN (SELECT item FROM item) " +
-        s"OR d.week = 3 " +
+        "OR d.week = 3 " +
         "GROUP BY s.text",
       "day item text"
     )
@@ -95,7 +95,7 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
     groups(s"SELECT s.text, s.day, grouping_id(), count(*) $both GROUP BY CUBE (s.text, s.day)", "day item text")
     groups(
       s"SELECT i.name, s.day, grouping(s.day), max(s.number) $both GROUP BY GROUPING SETS ((i.name), (i.name), " +
-        s"(s.day), ())",
+        "(s.day), ())",
       "day item"
     )
   }
@@ -134,8 +134,8 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
       once(s"SELECT i.name, sum(s.price / s.cost) $both WHERE s.item < 0 GROUP BY i.name")
       groups(s"SELECT i.name, sum(s.price / 100), sum(s.cost / -2.50) $both GROUP BY i.name", "item")
       once(
-        s"SELECT i.name, sum(s.tiny) FROM (SELECT * FROM sold WHERE CAST(text AS INT) = 3) s JOIN nothing i ON " +
-          s"s.item = i.item GROUP BY i.name"
+        "SELECT i.name, sum(s.tiny) FROM (SELECT * FROM sold WHERE CAST(text AS INT) = 3) s JOIN nothing i ON " +
+          "s.item = i.item GROUP BY i.name"
       )
     }
     once(s"SELECT s.ratio, count(s.number) FROM sold s LEFT JOIN item i ON s.item = i.item GROUP BY s.ratio")
@@ -203,12 +203,12 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
   test("between joins, and in subqueries") {
     groups(
       s"SELECT d.month, max(x.n) FROM (SELECT s.day, i.class, count(*) AS n $both GROUP BY s.day, i.class) x JOIN " +
-        s"day d ON " +
+        "day d ON " +
         "x.day = d.day GROUP BY d.month",
       "day item"
     )
     once(
-      s"SELECT * FROM day WHERE week < (SELECT count(DISTINCT i.name) FROM item i) AND month > (SELECT avg(s.tiny) " +
+      "SELECT * FROM day WHERE week < (SELECT count(DISTINCT i.name) FROM item i) AND month > (SELECT avg(s.tiny) " +
         s"$both)"
     )
   }

@@ -415,9 +415,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
           "Spark takes it for small"
         )
         for (sql <- Seq(alone, tested)) {
-          def built = physical(sql).collect { case j: BroadcastHashJoinExec => j }.map(j =>
-            if (j.buildSide == BuildLeft) j.left else j.right
-          )
+          def built = builds(sql)
           assert(built.nonEmpty && built.forall(!_.toString.contains("packed")), told(physical(sql)))
           sameAnswer(sql, reorders = false)
         }
@@ -429,9 +427,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
       val local = alone.replace("packed", "local")
       try
         withThreshold(math.max(threshold.toLong, 4000L), off) {
-          def built = physical(local).collect { case j: BroadcastHashJoinExec => j }.map(j =>
-            if (j.buildSide == BuildLeft) j.left else j.right
-          )
+          def built = builds(local)
           assert(spark.table("local").queryExecution.optimizedPlan.stats.sizeInBytes < 4000L)
           assert(built.nonEmpty && built.forall(!_.exists(_.isInstanceOf[LocalTableScanExec])), told(physical(local)))
           sameAnswer(local, reorders = false)
@@ -454,9 +450,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
           "WHERE medium.w = 7"
       val other = query.replaceFirst("SELECT", "SELECT /*+ DOVETAIL_ORDER('((big medium) dense)') */")
       withThreshold(threshold.toLong, off) {
-        def built = physical(other).collect { case j: BroadcastHashJoinExec => j }.map(j =>
-          if (j.buildSide == BuildLeft) j.left else j.right
-        )
+        def built = builds(other)
         assert(dovetail(on = false)(built).exists(_.toString.contains("dense")))
         assert(built.exists(_.toString.contains("dense")), told(physical(other)))
         sameAnswer(other)
@@ -559,6 +553,11 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
 
   private def explained(sql: String): String =
     spark.sql("SELECT * FROM dovetail_explain(\"" + sql + "\")").head().getString(0)
+
+  /** The broadcast sides of a query's joins. */
+  private def builds(sql: String): Seq[SparkPlan] = physical(sql).collect { case j: BroadcastHashJoinExec =>
+    if (j.buildSide == BuildLeft) j.left else j.right
+  }
 
   private def joinsPlanned(sql: String): Seq[String] = physical(sql).collect {
     case j: BroadcastHashJoinExec => s"broadcast ${if (j.buildSide == BuildLeft) "left" else "right"}"

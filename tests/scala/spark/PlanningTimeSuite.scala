@@ -140,7 +140,7 @@ class PlanningTimeSuite extends DovetailSuite {
       withTables("parted", "b2", "c2") {
         spark.sql(
           s"CREATE TABLE parted USING parquet PARTITIONED BY (p) LOCATION '${d.resolve("parted")}' AS SELECT id, " +
-            s"id % 5 AS p FROM range(50)"
+            "id % 5 AS p FROM range(50)"
         )
         spark.sql("CREATE TABLE b2 USING parquet AS SELECT id FROM range(20)")
         spark.sql("CREATE TABLE c2 USING parquet AS SELECT id FROM range(10)")

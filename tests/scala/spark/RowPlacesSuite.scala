@@ -144,7 +144,7 @@ class RowPlacesSuite extends StarSuite {
           s"SELECT k1, sum(100 / (v - 3)) FROM ($joined) GROUP BY k1 LIMIT 5",
           s"SELECT DISTINCT k1, 100 / (v - 3) FROM ($joined) LIMIT 5",
           s"SELECT k1, sum(v) OVER (PARTITION BY k1 ORDER BY n) FROM (SELECT *, 100 / (v - 3) AS n FROM ($joined)) " +
-            s"LIMIT 5",
+            "LIMIT 5",
           s"SELECT 100 / (count(*) - 3) FROM ($joined) GROUP BY v LIMIT 5"
         )
       ) assert(!reordered(sql) && reasons(sql).exists(_.contains(why)), s"$sql: ${reasons(sql)}")

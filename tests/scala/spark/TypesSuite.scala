@@ -26,7 +26,7 @@ class TypesSuite extends DovetailSuite with BeforeAndAfterAll {
     spark.sql(s"CREATE TABLE ty (id INT, ${cases.map(c => s"${c.name} ${c.sqlType}").mkString(", ")}) USING parquet")
     // every seventh row is NULL in all columns
     spark.sql(
-      s"INSERT INTO ty SELECT CAST(id AS INT), " +
+      "INSERT INTO ty SELECT CAST(id AS INT), " +
         s"${cases.map(c => s"IF(id % 7 = 6, NULL, ${c.value})").mkString(", ")} FROM range(60)"
     )
     val analyzable = cases.filter(_.analyzed).map(_.name)

@@ -11,9 +11,9 @@ sealed trait KnownSize {
 
 object KnownSize {
 
-  /** A known number of rows. If it is not exact, the bound of the estimate still holds. */
+  /** A known number of rows. */
   final case class Rows(known: Estimate) extends KnownSize {
-    override def rows(own: Estimate): Estimate = if (known.isExact) known else known.bounded(own.upper)
+    override def rows(own: Estimate): Estimate = known
   }
 
   /**

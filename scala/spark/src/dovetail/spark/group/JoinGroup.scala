@@ -250,6 +250,9 @@ object JoinGroup {
    * Whether the join has a strategy hint. Spark executes such a join where it is written, in the way that the hint
    * says.
    */
-  def hasStrategy(hint: JoinHint): Boolean =
-    hint.leftHint.exists(_.strategy.isDefined) || hint.rightHint.exists(_.strategy.isDefined)
+  def hasStrategy(hint: JoinHint): Boolean = strategies(hint).nonEmpty
+
+  /** The strategies that the hints of a join ask for. */
+  def strategies(hint: JoinHint): Seq[JoinStrategyHint] =
+    (hint.leftHint ++ hint.rightHint).flatMap(_.strategy).toSeq
 }

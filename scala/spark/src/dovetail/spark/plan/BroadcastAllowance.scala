@@ -47,9 +47,7 @@ final class BroadcastAllowance(one: Double) {
     }
 
   private def earlier(top: LogicalPlan): Option[(LogicalPlan, BroadcastRoom)] =
-    before.find { case (plan, _) =>
-      (plan eq top) || (!CanonicalForms.takeLong(plan) && CanonicalForms.same(plan, top))
-    }
+    before.find { case (plan, _) => CanonicalForms.certainlySame(plan, top) }
 }
 
 object BroadcastAllowance {

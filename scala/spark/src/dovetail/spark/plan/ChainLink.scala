@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Equality, Expres
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Movable}
 import org.apache.spark.sql.execution.adaptive.ShuffleQueryStageExec
 import org.apache.spark.sql.internal.SQLConf
@@ -72,7 +73,7 @@ object ChainLink {
     .fold(join.conf.autoBroadcastJoinThreshold)(_.longValue)
 
   /** Whether a user's hint asks for a method. Adaptive execution adds hints of its own, which users cannot write. */
-  private def byUser(hint: JoinHint): Boolean = JoinChoice.strategies(hint).exists {
+  private def byUser(hint: JoinHint): Boolean = JoinGroup.strategies(hint).exists {
     case BROADCAST | SHUFFLE_MERGE | SHUFFLE_HASH | SHUFFLE_REPLICATE_NL => true
     case _                                                               => false
   }

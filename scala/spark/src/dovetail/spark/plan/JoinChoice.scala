@@ -37,7 +37,7 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
         .orElse(ExchangedInputs.hashSide(j, session.sparkContext).flatMap(planned(j, _, SHUFFLE_HASH, ChosenJoin.Hash)))
         .getOrElse(keeping(j))
     // adaptive execution has added hints of its own
-    case j: Join if DovetailConf.Enabled.get(j.conf) && JoinChoice.strategies(j.hint).forall(JoinChoice.ofSpark) =>
+    case j: Join if DovetailConf.Enabled.get(j.conf) && JoinGroup.strategies(j.hint).forall(JoinChoice.ofSpark) =>
       keeping(j)
     case _ => Nil
   }
@@ -106,9 +106,6 @@ object JoinChoice {
 
   private[plan] def hint(j: Join, side: BuildSide): Option[HintInfo] =
     if (side == BuildLeft) j.hint.leftHint else j.hint.rightHint
-
-  private[plan] def strategies(hint: JoinHint): Seq[JoinStrategyHint] =
-    (hint.leftHint ++ hint.rightHint).flatMap(_.strategy).toSeq
 
   /**
    * Whether adaptive execution gives this hint. A hint without a name in SQL is no user's; one of these is not a
