@@ -91,6 +91,33 @@ class SparedInputsSuite extends DovetailSuite {
     everyPlan { movesUnlessItFails(query(_)); () }
   }
 
+  test("an input that certainly has a row spares nothing, so that one that may fail moves") {
+    withTables("digits")(withDirectory { d =>
+      spark.sql("CREATE TABLE digits USING parquet AS SELECT k, j, CAST(j AS STRING) AS name FROM words")
+      // read by its path: the catalog knows no size of a partitioned table, and Spark does not broadcast it
+      val parts = d.resolve("parts").toString
+      spark.sql("SELECT k, v, v % 2 AS p FROM few").write.partitionBy("p").parquet(parts)
+      def over(of: String, from: String = "few") =
+        s"SELECT count(*), max(many.t) FROM $from few JOIN digits ON few.k = digits.k JOIN many ON digits.j = many.j " +
+          s"WHERE $of AND CAST(digits.name AS INT) >= 0 AND many.w < 5"
+      def stays(sql: String) = {
+        sameAnswer(sql, reorders = false)
+        val reasons = dovetail(on = true)(traced(sql)._2.groups.map(_.reason))
+        assert(reasons.exists(_.contains("reading digits may fail in ")), s"$sql: $reasons")
+      }
+      val seen = over("few.v % 10 <> 3")
+      everyPlan {
+        stays(seen) // no row is read
+        withConf("spark.dovetail.sample.files" -> "true", "spark.dovetail.sample.enabled" -> "true") {
+          sameAnswer(seen)
+          stays(over("few.v < (SELECT max(w) FROM many)"))    // no row is known to pass
+          stays(over("few.v % 10 <> 3", s"parquet.`$parts`")) // Spark may skip its partitions
+          withConf("spark.sql.files.ignoreMissingFiles" -> "true")(stays(seen)) // or its files
+        }
+      }
+    })
+  }
+
   test("a subquery that has several rows stays above the join without rows that spares it") {
     withTables("two") {
       spark.sql("CREATE TABLE two USING parquet AS SELECT CAST(id AS STRING) AS v FROM range(2)")

@@ -40,7 +40,7 @@ final class OrderVeto(planner: Planner, needed: NeededRows) {
     if (decision.asked.nonEmpty || !(decision.taken || spark.isOn)) None
     else {
       val plain  = spark(WrittenOrder(ready.group, optimized, marks = false))
-      val inputs = new SparedInputs(ready.leaves)
+      val inputs = new SparedInputs(ready.leaves, i => ready.certain.conjuncts(ready.leaves(i)))
       def plan   = if (decision.taken) rebuilt else written
       inputs.exposed(plain, plan, ready.names.shown).orElse(inputs.skipped(plain, plan, ready.names.shown))
     }

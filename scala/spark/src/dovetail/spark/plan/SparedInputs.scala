@@ -33,9 +33,12 @@ import org.apache.spark.sql.dovetail.predicates.FailingPlan.{throws, throwsOnRow
  * ([[FirstStages]]), and ends the query when one of them turns out to be empty. An input that may fail must not lose a
  * broadcast that started before it, because plain Spark nearly always wins this race.
  *
- * @param leaves leaf plans of the join group
+ * An input that has a row in every run spares nothing, whatever is written: `nonEmpty`.
+ *
+ * @param leaves   leaf plans of the join group
+ * @param nonEmpty conjuncts of a leaf that certainly has a row after them (`CertainRows`); None for any other leaf
  */
-final class SparedInputs(leaves: Vector[LogicalPlan]) {
+final class SparedInputs(leaves: Vector[LogicalPlan], nonEmpty: Int => Option[Vector[Expression]]) {
   import SparedInputs._
 
   /**
@@ -80,8 +83,9 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
       def mayFail(i: Int) =
         keys.contains(i) || fragile(i).nonEmpty || (keepsBelow(NoFile, written) && deeper(i).nonEmpty)
       val before =
-        shields(written, mayFail).map { case (i, spared) => i -> spared.filter(s => fails(i, s.when).nonEmpty) }
-          .filter(_._2.nonEmpty)
+        shields(written, mayFail).map { case (i, spared) =>
+          i -> spared.filter(s => fails(i, s.when).nonEmpty && !isIdle(s, written))
+        }.filter(_._2.nonEmpty)
       if (before.isEmpty) None
       else {
         val after = shields(rebuilt, before.contains).withDefaultValue(Vector.empty)
@@ -111,6 +115,20 @@ final class SparedInputs(leaves: Vector[LogicalPlan]) {
           s"if there ${s.when.shown} ${s.leaves.toVector.sorted.map(names).mkString(", ")}").headOption
     }
   }
+
+  /**
+   * Whether a shield never spares anything, because its only leaf certainly has a row after all filters above it. Only
+   * for shields of the written plan: Dovetail may give an input of a new one a filter by the keys of another input.
+   */
+  private def isIdle(shield: Shield, plan: LogicalPlan): Boolean =
+    shield.when.isEmptiness && (shield.leaves.toSeq match {
+      case Seq(leaf) =>
+        nonEmpty(leaf).exists { known =>
+          def above = plan.collect { case f: Filter if of(f) == shield.leaves => Conjuncts(f.condition) }.flatten
+          above.forall(c => known.exists(_.semanticEquals(c)))
+        }
+      case _ => false
+    })
 
   /**
    * Per leaf, a join key that may throw. Spark computes it for each row of its side, with or without a join partner.
@@ -289,20 +307,20 @@ object SparedInputs {
   }
 
   /** What must be true of an input so that another one is not read. */
-  sealed abstract private class Spares(val shown: String)
-  private case object NoRow extends Spares("are no rows of")
+  sealed abstract private class Spares(val shown: String, val isEmptiness: Boolean = false)
+  private case object NoRow extends Spares("are no rows of", isEmptiness = true)
 
   /**
    * Like `NoRow`, but only if Spark generates code for the query. Such code still reads its own input, up to the join
    * with the empty broadcast.
    */
-  private case object NoRowBelow extends Spares("are no rows of")
+  private case object NoRowBelow extends Spares("are no rows of", isEmptiness = true)
 
   /** Like `NoRow`, but the other input is started, too, and usually too late to be noticed. */
-  private case object NoRowEarlier extends Spares("are no rows of")
+  private case object NoRowEarlier extends Spares("are no rows of", isEmptiness = true)
 
   /** Like `NoRowEarlier`, but the other input has to wait for an exchange, while the sparing one has not. */
-  private case object NoRowBefore extends Spares("are no rows of")
+  private case object NoRowBefore extends Spares("are no rows of", isEmptiness = true)
   private case object NoFile      extends Spares("are no files of")
   private case object AnyRow      extends Spares("are rows of")
   private case object NullKey     extends Spares("is a NULL in the key of")

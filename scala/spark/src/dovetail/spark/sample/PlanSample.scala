@@ -35,6 +35,9 @@ final class PlanSample private (
   /** Whether the sample is the whole table in its current state, so that its counts are exact. */
   def complete: Boolean = fresh && table.rows.length.toLong == table.of
 
+  /** Whether a row of the table in its current state passes all filters. */
+  def hasRow: Boolean = fresh && untried.isEmpty && kept.size > 0
+
   /**
    * The same rows for a cached relation. The table may have changed since these rows were read, or the cache may have
    * been filled before such a change.
