@@ -67,9 +67,17 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
     Option(listed.get(leaf)).flatten.fold(Map.empty[Attribute, ImpliedRange])(_.implied(ranges, columns))
 
   /** Share of a leaf's rows in row groups that may have values of a column between two numbers, if it is known. */
-  def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] = {
+  def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] =
+    table(leaf).flatMap(_.between(column, low, high))
+
+  /** Whether all values of a column are between two numbers, in all files of a leaf. */
+  def within(leaf: LeafNode, column: Attribute, low: Double, high: Double): Boolean =
+    table(leaf).exists(_.within(column, low, high))
+
+  /** The footers of a leaf, read for no column in particular. */
+  private def table(leaf: LeafNode): Option[TableFooters] = {
     if (!listed.containsKey(leaf)) readAhead(Seq(leaf), AttributeSet.empty)
-    Option(listed.get(leaf)).flatten.flatMap(_.between(column, low, high))
+    Option(listed.get(leaf)).flatten
   }
 
   /**

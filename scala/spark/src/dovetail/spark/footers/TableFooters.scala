@@ -89,6 +89,17 @@ final class TableFooters private (
     if (rows <= 0L || parts.size < read.size) None else Some(parts.sum / rows)
   }
 
+  /** Whether all values of a column are known to be between two numbers, in all files. */
+  def within(a: Attribute, low: Double, high: Double): Boolean = {
+    val read                  = this.read
+    def fits(c: ColumnFooter) = c.values == 0L || (c.kind == TableFooters.kind(a.dataType) && (c.ends match {
+      case Some(n: Numbers) => low <= n.low && n.high <= high
+      case _                => false
+    }))
+    !added && !partition.contains(a.name) && matching.byName(a) && read.size == all.size &&
+    read.forall(f => columnOf(f, a).exists(fits))
+  }
+
   /** Ranges of columns in the row groups that predicates on other columns leave ([[FooterStatistics.implied]]). */
   def implied(ranges: Seq[(Attribute, (Double, Double))], columns: Seq[Attribute]): Map[Attribute, ImpliedRange] = {
     val read                                          = this.read

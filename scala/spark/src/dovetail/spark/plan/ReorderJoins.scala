@@ -8,6 +8,7 @@ import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.{EarlyJoins, FragileColumns, JoinGroup, Preparation, VariantExtraction}
 import org.apache.spark.sql.dovetail.log.QueryLog
 import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
+import org.apache.spark.sql.dovetail.stats.TimeRanges
 
 /**
  * Dovetail's optimizer rule: finds join groups in a logical plan and puts each into its best order.
@@ -68,7 +69,8 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
 
   /** The steps in their order, from the plan to the plan with ordered groups. */
   private def allGroups(plan: LogicalPlan, scanned: LogicalPlan, prepared: LogicalPlan): LogicalPlan = {
-    val ordering  = GroupOrdering(session, conf, plan, prepared)
+    val ordering = GroupOrdering(session, conf, plan, prepared)
+    TimeRanges.learn(prepared, ordering.statistics)
     val grouped   = ordering.grouped(FragileColumns.once(bottomUp(prepared, ordering)))
     val ordered   = SameFiles(session, prepared, grouped)
     val published = if (publication.wanted(prepared)) publication(ordered, ordering.statistics) else ordered

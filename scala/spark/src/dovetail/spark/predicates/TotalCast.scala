@@ -6,13 +6,14 @@ import org.apache.spark.sql.types._
 /**
  * Casts that return a value, or NULL, for every input. In ANSI mode, these are casts whose result always fits the
  * target type. In legacy mode, values that do not fit wrap around or become NULL, except for dates and intervals:
- * `CAST(date AS TIMESTAMP)` overflows in every mode, for years beyond 294246.
+ * `CAST(date AS TIMESTAMP)` overflows in every mode, for years beyond 294246, unless the column is known to have no
+ * such year ([[TimeColumns]]).
  */
 object TotalCast {
 
   def apply(c: Cast): Boolean = {
     val (from, to) = (c.child.dataType, c.dataType)
-    from == to || lossless(from, to) || (c.evalMode == EvalMode.LEGACY && lenient(from, to))
+    from == to || lossless(from, to) || (c.evalMode == EvalMode.LEGACY && lenient(from, to)) || TimeColumns.converts(c)
   }
 
   private def lossless(from: DataType, to: DataType): Boolean = (from, to) match {

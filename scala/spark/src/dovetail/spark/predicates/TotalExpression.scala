@@ -17,7 +17,7 @@ import org.apache.spark.sql.types._
  *
  * Left out on purpose: regular expressions (a match can overflow the stack), functions whose result can have any length
  * (`repeat`, `lpad`), everything that formats or parses, date functions that can leave the range of their type
- * (`date_trunc`, `last_day`, `CAST(date AS TIMESTAMP)`), and `substring_index`, which reads out of bounds for the
+ * (`date_trunc`, `last_day`), and `substring_index`, which reads out of bounds for the
  * smallest integer.
  */
 object TotalExpression {

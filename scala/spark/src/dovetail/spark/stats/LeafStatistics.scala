@@ -100,6 +100,10 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] =
     footers.between(leaf, column, low, high)
 
+  /** Whether all values of a column are known to be between two numbers, by the footers of all files of a leaf. */
+  def within(leaf: LeafNode, column: Attribute, low: Double, high: Double): Boolean =
+    footers.within(leaf, column, low, high)
+
   def learnFrom(leaf: LeafNode): Unit = leaf match {
     case r: LogicalRelation   => catalog.learnFrom(r.catalogTable)
     case r: HiveTableRelation => catalog.learnFrom(Some(r.tableMeta))

@@ -63,6 +63,10 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] =
     leaves.between(leaf, column, low, high)
 
+  /** Whether all values of a column of a leaf are known to be between two numbers, by the footers of all its files. */
+  def within(leaf: LeafNode, column: Attribute, low: Double, high: Double): Boolean =
+    leaves.within(leaf, column, low, high)
+
   /** A number that changes if the statistics of a table of the plan are collected anew, and are others then. */
   def version(plan: LogicalPlan): LazyValue[Long] = {
     val all = plan.collectLeaves().toVector.collect { case l: LeafNode => leaves.version(l) }

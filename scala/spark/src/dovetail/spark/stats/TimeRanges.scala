@@ -1,0 +1,31 @@
+package org.apache.spark.sql.dovetail.stats
+
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.catalyst.trees.TreePattern.CAST
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.predicates.TimeColumns
+
+/**
+ * Finds the columns of a plan that no conversion between dates and timestamps overflows ([[TimeColumns]]): all footers
+ * of the table are known, and so is the range of the column in each file. A plan without such a conversion costs a look
+ * at its expressions.
+ */
+object TimeRanges {
+
+  def learn(plan: LogicalPlan, statistics: PlanStatistics): Unit = {
+    val asked = AttributeSet(converted(plan))
+    for (
+      leaf <- if (asked.isEmpty) Nil else plan.collectLeaves().collect { case l: LeafNode => l }; column <- leaf.output
+      if asked.contains(column)
+    ) {
+      PlanningTime.check()
+      if (TimeColumns.range(column.dataType).exists { case (low, high) => statistics.within(leaf, column, low, high) })
+        TimeColumns.add(column)
+    }
+  }
+
+  private def converted(plan: LogicalPlan): Seq[Attribute] =
+    if (!plan.containsPattern(CAST)) Nil
+    else plan.flatMap(_.expressions).flatMap(_.collect(Function.unlift(TimeColumns.converted)))
+}

@@ -1,0 +1,53 @@
+package org.apache.spark.sql.dovetail
+
+/**
+ * Joins of events with the days of a dimension: Spark converts the days to timestamps, which overflows for years beyond
+ * 294246. Such a join moves if the footers of all files tell that there is no such day.
+ */
+class TimeRangesSuite extends DovetailSuite {
+  private val join = "JOIN versions v ON e.k = v.k AND e.at >= v.since AND e.at < v.until"
+
+  private def query(join: String = join, where: String = "n.name = 'n3'") =
+    s"SELECT count(*), max(e.id) FROM events e $join JOIN names n ON e.n = n.n WHERE $where"
+
+  private def withEvents(last: String, at: String)(body: => Unit): Unit = withTables("events", "versions", "names") {
+    spark.sql(
+      s"CREATE TABLE events USING parquet AS SELECT id, id % 100 AS k, id % 40 AS n, $at AS at FROM range(8000)"
+    )
+    spark.sql(
+      "CREATE TABLE versions USING parquet AS SELECT id % 100 AS k, date_add(DATE'2020-01-01', CAST(id DIV 100 AS INT)) " +
+        s"AS since, IF(id >= 900, $last, date_add(DATE'2020-01-02', CAST(id DIV 100 AS INT))) AS until FROM range(1000)"
+    )
+    spark.sql("CREATE TABLE names USING parquet AS SELECT id AS n, concat('n', id) AS name FROM range(40)")
+    withConf("spark.dovetail.reorder.minGain" -> "0")(body)
+  }
+
+  private val (zoned, local) =
+    ("timestamp_seconds(1577836800 + id * 100)", "CAST(timestamp_seconds(1577836800 + id * 100) AS TIMESTAMP_NTZ)")
+
+  test("a join by a range of days moves") {
+    for (at <- Seq(zoned, local)) withEvents("DATE'9999-12-31'", at) {
+      for (ansi <- Seq("true", "false")) withConf("spark.sql.ansi.enabled" -> ansi)(sameAnswer(query()))
+      sameAnswer(query(join.replace("e.at < v.until", "CAST(e.at AS TIMESTAMP) < CAST(v.until AS TIMESTAMP_NTZ)")))
+      withConf("spark.dovetail.footers.enabled" -> "false")(assert(!reordered(query())))
+    }
+  }
+
+  test("a day that overflows keeps the join in its place, where plain Spark does not convert it") {
+    // the year 300,000, in a version of which no event with this name is
+    withEvents("IF(id = 950, date_from_unix_date(108853000), DATE'9999-12-31')", zoned) {
+      assert(!reordered(query()))
+      sameAnswer(
+        s"SELECT count(*), max(e.id) FROM names n JOIN events e ON e.n = n.n $join WHERE n.name = 'n3'",
+        reorders = false
+      )
+    }
+  }
+
+  test("files that were not all seen prove nothing") {
+    withEvents("DATE'9999-12-31'", zoned) {
+      spark.sql("INSERT INTO versions SELECT 1, DATE'2020-01-01', date_from_unix_date(108853000)")
+      assert(!reordered(query()))
+    }
+  }
+}
