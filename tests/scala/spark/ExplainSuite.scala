@@ -281,6 +281,14 @@ class ExplainSuite extends StarSuite {
     }
   }
 
+  test("explain plans the query of a command that makes a table or a cache; a view does not run its query") {
+    val query                    = s"SELECT count(*) AS n FROM ($star) AS joined(v, x, y)"
+    def moved(statement: String) = text(s"$statement $query").contains("reordered the joins")
+    assert(moved("CREATE TABLE made USING parquet AS") && moved("CACHE TABLE made AS"))
+    assert(!moved("CREATE OR REPLACE TEMPORARY VIEW made AS"))
+    assert(!spark.catalog.tableExists("made"))
+  }
+
   test("explain of what cannot be planned says what Spark says") {
     assert(intercept[Exception](text("SELECT * FROM nowhere")).getMessage.contains("nowhere"))
     assert(intercept[Exception](text("SELEC 1")).getMessage.contains("SELEC"))

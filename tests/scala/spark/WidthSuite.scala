@@ -119,6 +119,12 @@ class WidthSuite extends DovetailSuite {
     }
   }
 
+  test("constants: a binary value counts its bytes, and a text its characters as bytes") {
+    val long = "concat(repeat('ä', 5000), 'z')"
+    for (p <- Seq(long, s"CAST($long AS BINARY)", s"IF(id % 2 = 0, CAST($long AS BINARY), X'00')"))
+      holds(spark.range(10).selectExpr("id", s"$p AS p"), 2.5, p)
+  }
+
   test("nobody has measured it: no bound") {
     withDirectory { directory =>
       val path = directory.resolve("csv").toString

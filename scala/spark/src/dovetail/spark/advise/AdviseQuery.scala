@@ -5,14 +5,13 @@ import java.util.Locale
 import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode}
-import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition}
+import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition, PlannedStatement}
 import org.apache.spark.sql.dovetail.group.Preparation
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.report.{TableAdvice, Trace}
 import org.apache.spark.sql.dovetail.sketch.Recipe
 import org.apache.spark.sql.dovetail.stats.{PlanStatistics, StoredTables}
 import org.apache.spark.sql.dovetail.table.TableStatistics
-import org.apache.spark.sql.execution.CommandExecutionMode
 import org.apache.spark.sql.types._
 
 /**
@@ -37,9 +36,7 @@ object AdviseQuery {
   )
 
   def apply(session: SparkSession, sql: String): Seq[Seq[Any]] = {
-    val state      = session.sessionState
-    val (_, trace) =
-      Trace.collecting(state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP).optimizedPlan)
+    val (_, trace) = Trace.collecting(PlannedStatement.queryOf(PlannedStatement(session, sql)).optimizedPlan)
     if (trace.input.isEmpty)
       throw ErrorCondition.NotAQuery(
         s"dovetail_advise: Spark does not optimize this statement: $sql",

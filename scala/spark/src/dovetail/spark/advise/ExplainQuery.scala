@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.advise
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.Command
-import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition, FailOpen, Nanoseconds}
+import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition, FailOpen, Nanoseconds, PlannedStatement}
 import org.apache.spark.sql.dovetail.BuildInfo
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.HintedJoins
@@ -18,7 +18,7 @@ import org.apache.spark.sql.dovetail.report.{
   ReportText,
   Trace
 }
-import org.apache.spark.sql.execution.{CommandExecutionMode, QueryExecution, SQLExecution}
+import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 
 /**
  * Plans a query and reports what Dovetail did. With `actual` it also runs the query and reports the rows that its joins
@@ -51,14 +51,14 @@ object ExplainQuery {
   }
 
   private def planned(session: SparkSession, sql: String, format: String, run: String): String = {
-    val state   = session.sessionState
-    val enabled = DovetailConf.Enabled.get(state.conf)
-    // without SKIP, planning would execute statements that write or drop
-    val execution  = state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP)
+    val enabled    = DovetailConf.Enabled.get(session.sessionState.conf)
+    val statement  = PlannedStatement(session, sql)
+    val execution  = PlannedStatement.queryOf(statement)
     val (_, trace) = Trace.collecting(execution.optimizedPlan)
     val informed   = withMissing(session, trace)
     if (run != "actual") report(session, enabled, format, informed, trace.millis, notes(trace), None)
     else {
+      refuseCommand(statement)
       val start = System.nanoTime()
       val plan  = executed(execution)
       val ran   = Nanoseconds.toMillis(System.nanoTime() - start)
@@ -120,9 +120,11 @@ object ExplainQuery {
       }
     }
 
+  private def refuseCommand(statement: QueryExecution): Unit =
+    if (statement.analyzed.exists(_.isInstanceOf[Command])) refuse("'actual' works only for queries, not for commands")
+
   /** Runs the query, discards its rows, and returns the executed plan. */
   private def executed(execution: QueryExecution) = {
-    if (execution.analyzed.exists(_.isInstanceOf[Command])) refuse("'actual' works only for queries, not for commands")
     SQLExecution.withNewExecutionId(execution, Some("dovetail explain, actual rows"))(execution.toRdd.foreach(_ => ()))
     execution.executedPlan
   }

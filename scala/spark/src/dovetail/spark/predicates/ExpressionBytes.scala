@@ -12,15 +12,21 @@ object ExpressionBytes {
   def apply(e: Expression): Long = {
     var bytes = 0L
     e.foreach {
-      case l: Literal => bytes += PerNode + ofValue(l.value)
-      case i: InSet   => bytes += PerNode + i.hset.iterator.map(PerValue + ofValue(_)).sum
+      case l: Literal => bytes += PerNode + inMemory(l.value)
+      case i: InSet   => bytes += PerNode + i.hset.iterator.map(PerValue + inMemory(_)).sum
       case _          => bytes += PerNode
     }
     bytes
   }
 
-  private def ofValue(value: Any): Long = value match {
-    case text: UTF8String   => PerText + text.numBytes
+  private def inMemory(value: Any): Long = value match {
+    case text: UTF8String => PerText + ofValue(text)
+    case other            => ofValue(other)
+  }
+
+  /** Bytes of the characters of a text, or of a binary value; 0 for any other value. */
+  def ofValue(value: Any): Long = value match {
+    case text: UTF8String   => text.numBytes.toLong
     case bytes: Array[Byte] => bytes.length.toLong
     case _                  => 0L
   }

@@ -5,10 +5,10 @@ import scala.annotation.tailrec
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan, Project}
 import org.apache.spark.sql.dovetail.base.ErrorCondition.NotAQuery
+import org.apache.spark.sql.dovetail.base.PlannedStatement
 import org.apache.spark.sql.dovetail.group.Preparation
 import org.apache.spark.sql.dovetail.plan.GroupOrdering
 import org.apache.spark.sql.dovetail.report.Trace
-import org.apache.spark.sql.execution.CommandExecutionMode
 
 /**
  * A query in the state in which the rule sees it: planned up to the rule, and not run.
@@ -17,8 +17,7 @@ import org.apache.spark.sql.execution.CommandExecutionMode
  */
 final class PlannedQuery(session: SparkSession, sql: String, asker: String) {
   private val input = {
-    val state     = session.sessionState
-    val execution = state.executePlan(state.sqlParser.parsePlan(sql), CommandExecutionMode.SKIP)
+    val execution = PlannedStatement(session, sql)
     if (execution.analyzed.isInstanceOf[Command])
       throw NotAQuery(s"$asker takes a query (SELECT …), not a command: $sql", "asker" -> asker)
     val (_, trace) = Trace.collecting(execution.optimizedPlan)

@@ -7,14 +7,13 @@ import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
-import org.apache.spark.sql.dovetail.base.{BoundedCache, BoundedJson, DovetailConf, ErrorCondition}
+import org.apache.spark.sql.dovetail.base.{BoundedCache, BoundedJson, DovetailConf, ErrorCondition, PlannedStatement}
 import org.apache.spark.sql.dovetail.leaf.GivenRows
 import org.apache.spark.sql.dovetail.plan.JoinFailures
 import org.apache.spark.sql.dovetail.sql.Statement._
 import org.apache.spark.sql.dovetail.steer.{Capture, JsonFile, OrderHint, Pin, PinnedGroup, Pins}
 import org.apache.spark.sql.dovetail.table.PrivateColumns
 import org.apache.spark.sql.dovetail.leaf.GivenRows.{OfQuery, OfTable, Subject}
-import org.apache.spark.sql.execution.CommandExecutionMode
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.{Row, SparkSession}
@@ -78,7 +77,7 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
       query: String
   ): Seq[String] = {
     val state   = session.sessionState
-    val planned = state.executePlan(state.sqlParser.parsePlan(query), CommandExecutionMode.SKIP)
+    val planned = PlannedStatement.queryOf(PlannedStatement(session, query))
     val decided = Capture { planned.optimizedPlan; () }
     if (decided.isEmpty) throw ErrorCondition.NotRecognizable(
       "DOVETAIL PIN: Dovetail orders no group of three or more relations in this query: dovetail_explain tells why.",
