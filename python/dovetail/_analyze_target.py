@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeGuard
 
 from dovetail import _spark_errors, _sql
-from dovetail._error_text import did_you_mean, got, listing
+from dovetail._error_text import did_you_mean, files_hint, got, listing
 from dovetail._identifiers import PartitionValue, Quotes, parse_name, quote_name
 from dovetail._query import FRAME, is_query, temporary_view
 from dovetail.errors import (
@@ -185,7 +185,7 @@ def _named(spark: SparkSession, target: str) -> Table | Database:
     if target.strip().endswith(".*"):
         return database(spark, parse_name(target.strip()[:-2]))
     parts = parse_name(target)
-    if len(parts) == 2 and "/" in parts[1]:
+    if len(parts) == 2 and "/" in parts[1] and "/" not in parts[0]:
         return _files(spark, parts, target)
     try:
         return table(spark, parts)
@@ -272,6 +272,8 @@ def _tables(spark: SparkSession, parts: tuple[str, ...]) -> list[str]:
 def _not_found(spark: SparkSession, parts: tuple[str, ...]) -> str:
     """The message for an unknown name, with the tables of the named database, or with the databases."""
     name = ".".join(parts)
+    if "/" in name:
+        return f"there is no table, view or database '{name}'.{files_hint(name)}"
     *namespace, last = parts
     try:
         tables = _tables(spark, tuple(namespace))
@@ -288,6 +290,4 @@ def _not_found(spark: SparkSession, parts: tuple[str, ...]) -> str:
     also = f" Databases: {listing(databases)}." if databases else ""
     kind = "table" if namespace else "table, view or database"
     hint = did_you_mean(last, [*tables, *databases])
-    if "/" in name:
-        hint = " Files are named with their format: parquet.`/data/sales`."
     return f"there is no {kind} '{name}'.{hint} Tables of {where}: {listing(sorted(tables))}.{also}"

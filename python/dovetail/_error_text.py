@@ -17,7 +17,7 @@ _FRAMES = {
 }
 
 
-def listing(names: Iterable[str]) -> str:
+def listing(names: Iterable[str], separator: str = ", ") -> str:
     """Names for an error message: at most `NAMES_SHOWN` of them, then how many more.
 
     >>> listing(["a", "b"])
@@ -26,7 +26,7 @@ def listing(names: Iterable[str]) -> str:
     '(none)'
     """
     names = list(names)
-    shown = ", ".join(names[:NAMES_SHOWN])
+    shown = separator.join(names[:NAMES_SHOWN])
     more = len(names) - NAMES_SHOWN
     return (shown + (f" and {more} more" if more > 0 else "")) or "(none)"
 
@@ -50,6 +50,21 @@ def did_you_mean(wrong: str, known: Sequence[str], most: int = 3) -> str:
     by_lower = {name.lower(): name for name in reversed(known)}
     close = [by_lower[name] for name in get_close_matches(wrong.lower(), by_lower, n=most)]
     return f" Did you mean {' or '.join(close)}?" if close else ""
+
+
+def files_hint(path: str) -> str:
+    """A sentence that says how files are named, for a path without its format or its backticks.
+
+    The sentence follows a blank, to be appended to an error message.
+
+    >>> files_hint("/data/a.db/sales")
+    ' Files are named with their format, and their path is between backticks: parquet.`/data/a.db/sales`.'
+    >>> files_hint("orc./data/a.db/sales")
+    ' Files are named with their format, and their path is between backticks: orc.`/data/a.db/sales`.'
+    """
+    format, dot, rest = path.partition(".")
+    named = (format, rest) if dot and format and "/" not in format else ("parquet", path)
+    return f" Files are named with their format, and their path is between backticks: {named[0]}.`{named[1]}`."
 
 
 def kind_of(value: object) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import math
 import re
 from decimal import Decimal
 from enum import Enum
 
+from dovetail._error_text import files_hint
 from dovetail.errors import StatementError
 
 # Text up to a comma that is not between backticks.
@@ -44,6 +46,8 @@ def parse_name(name: str) -> tuple[str, ...]:
         if position == len(text) or text[position] != ".":
             break
         position += 1
+    if "/" in name:
+        raise StatementError(f"'{name}' is not a table name.{files_hint(text)}")
     raise StatementError(
         f"'{name}' is not a table name. Expected table, database.table or catalog.database.table; "
         "parts that hold a dot go between backticks, e.g. db.`2024.sales`."
@@ -120,16 +124,22 @@ def literal(value: PartitionValue, style: Quotes = Quotes.BACKSLASH) -> str:
     'O\'Neil' 5 NULL true
 
     Raises:
-        StatementError: The value is of another type.
+        StatementError: The value is of another type, or a number that is not finite.
     """
     if value is None:
         return "NULL"
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, (float, Decimal)) and not math.isfinite(value):
+        raise StatementError(
+            f"{value!r} cannot be a partition value: a number must be finite. For a partition of a floating-point "
+            "column, give 'NaN', 'Infinity' or '-Infinity' as text."
+        )
     if isinstance(value, (int, Decimal)):
         return str(value)
     if isinstance(value, float):
-        return repr(value)
+        # numpy's floats are floats whose repr is a call
+        return repr(float(value))
     if isinstance(value, datetime.datetime):
         return f"TIMESTAMP'{value.isoformat(sep=' ')}'"
     if isinstance(value, datetime.date):

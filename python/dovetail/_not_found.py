@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from dovetail import _sql
-from dovetail._error_text import did_you_mean
+from dovetail._error_text import did_you_mean, files_hint
 from dovetail._identifiers import parse_name, quote_name
 from dovetail._spark_errors import is_spark_error
 from dovetail.errors import TargetNotFoundError
@@ -31,7 +31,7 @@ def _nearest(spark: SparkSession, target: str) -> str:
                 f" If {format} is a file format, there is nothing at {path[0]}: check the path, and write its scheme "
                 "(s3a://, hdfs://, file:///) if it is not in the default file system."
             )
-        return " Files are named with their format, and their path between backticks."
+        return files_hint(target)
     *namespace, last = parse_name(target)
     try:
         found = _sql.rows(spark, f"SHOW TABLES IN {quote_name(tuple(namespace))}" if namespace else "SHOW TABLES")

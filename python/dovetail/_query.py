@@ -84,6 +84,8 @@ def view_of_text(spark: SparkSession, query: str, call: str) -> Iterator[str]:
     try:
         _sql.rows(spark, f"CREATE TEMPORARY VIEW {view} AS {query}")
     except Exception as error:
+        if is_spark_error(error) and condition(error) == "PARSE_SYNTAX_ERROR":
+            _raise_own(spark, query, call)
         if not (is_spark_error(error) and condition(error) == "COLUMN_ALREADY_EXISTS"):
             raise
         # The view of a DataFrame may have columns of the same name. The parser has read the text as a query, so making
@@ -93,6 +95,14 @@ def view_of_text(spark: SparkSession, query: str, call: str) -> Iterator[str]:
         yield view
     finally:
         _sql.rows(spark, f"DROP VIEW IF EXISTS {view}")
+
+
+def _raise_own(spark: SparkSession, query: str, call: str) -> None:
+    """Raises the error of a query that does not parse, with the position in the query itself; the query never runs."""
+    try:
+        _sql.function_rows(spark, "dovetail_estimate", query)
+    except StatementError:
+        raise StatementError(f"{call} takes a query (SELECT …), not a command: {query}") from None
 
 
 def _new_name(call: str) -> str:

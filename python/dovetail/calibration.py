@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 FEWEST_ROWS = 100_000
 """Smallest input that can be measured, in rows: the time of a task is counted in milliseconds."""
 
+MOST_ROWS = 1_000_000_000
+"""Largest input, in rows: more take hours and measure the same."""
+
 
 @dataclass(frozen=True)
 class CostConstant:
@@ -70,11 +73,11 @@ def calibrate(spark: SparkSession, rows: int | None = None, reset: bool = False)
 
     Args:
         spark: A session with Dovetail.
-        rows: Rows of the larger inputs, 100,000 or more; default: 2 million.
+        rows: Rows of the larger inputs, from 100,000 to a billion; default: 2 million.
         reset: Restore the built-in constants without a measurement.
 
     Raises:
-        StatementError: `rows` is no whole number, or too small, or given together with `reset`.
+        StatementError: `rows` is no whole number, or too small or too large, or given together with `reset`.
         NotEnabledError: The session does not have Dovetail.
     """
     if rows is not None:
@@ -83,9 +86,10 @@ def calibrate(spark: SparkSession, rows: int | None = None, reset: bool = False)
             count = operator.index(rows)
         except TypeError:
             count = 0
-        if reset or count < FEWEST_ROWS:
+        if reset or not FEWEST_ROWS <= count <= MOST_ROWS:
             raise StatementError(
-                f"rows={rows!r} is not allowed: give a whole number, {FEWEST_ROWS:,} or more, without reset."
+                f"rows={rows!r} is not allowed: give a whole number from {FEWEST_ROWS:,} to {MOST_ROWS:,}, without "
+                "reset. More rows take hours and measure the same."
             )
     _sql.require_dovetail(spark)
     words = " RESET" if reset else "" if rows is None else f" {count} ROWS"

@@ -7,6 +7,7 @@ import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -86,8 +87,10 @@ class Explanation:
             The path.
 
         Raises:
-            StatementError: No format is given, and the suffix is unknown.
+            StatementError: No format is given, and the suffix is unknown; or `path` is not a path.
         """
+        if not isinstance(path, (str, PathLike)):
+            raise StatementError(f"path={path!r} is not allowed: give a file on this machine, as text or as a Path.")
         file = Path(path)
         file.write_text(self.render(format or format_of(file)), encoding="utf-8")
         return file

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dovetail import _sql
 from dovetail._display import Listing, number
+from dovetail._error_text import listing
 from dovetail._identifiers import parse_name, quote_name
 from dovetail._not_found import target_not_found
 from dovetail._query import query_text
@@ -150,9 +151,15 @@ def load(spark: SparkSession, path: str | PathLike[str]) -> Listing[KnownRows]:
     Raises:
         NotEnabledError: The session does not have Dovetail.
         StatementError: The file cannot be read, is not such a file, or `path` is not a path.
+
+    Warns:
+        DovetailWarning: Row counts in the file are left out, because their tables do not exist, or their queries cannot
+            be planned.
     """
     _sql.require_dovetail(spark)
-    _sql.statement_rows(spark, f"DOVETAIL LOAD ROWS {_sql.path_literal(spark, path)}")
+    _, *left_out = _sql.statement_rows(spark, f"DOVETAIL LOAD ROWS {_sql.path_literal(spark, path)}")
+    if left_out:
+        warnings.warn(listing((row[0] for row in left_out), "; "), DovetailWarning, stacklevel=2)
     return all(spark)
 
 

@@ -7,6 +7,8 @@ file keeps them, which `explain` and `compare` read with --rows.
 from __future__ import annotations
 
 import shlex
+import warnings
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -28,9 +30,11 @@ from dovetail.cli.words import (
     table_name,
     text_of,
 )
-from dovetail.errors import DovetailError
+from dovetail.errors import DovetailError, DovetailWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import SparkSession
 
 
@@ -115,6 +119,20 @@ def pins(given: Words) -> None:
     )
 
 
+@contextmanager
+def _complete(given: Words) -> Iterator[None]:
+    """Fails if the body of a `with` leaves out row counts of the file: the command would write it without them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DovetailWarning)
+        try:
+            yield
+        except DovetailWarning as left_out:
+            raise DovetailError(
+                f"{given.rows} is not changed, because its other row counts cannot be used: {left_out}. Make their "
+                "tables known (--view), or remove these entries from the file."
+            ) from None
+
+
 def rows(given: Words) -> None:
     """Show or change known row counts, which are kept in a file. Without an option: show all row counts in the file."""
     changes = given.set is not None or given.forget
@@ -125,7 +143,8 @@ def rows(given: Words) -> None:
         check_rows(given)
     with session(given) as spark:
         if given.rows.exists():
-            load_rows(spark, given)
+            with _complete(given) if changes else nullcontext():
+                load_rows(spark, given)
         if given.set is not None:
             dovetail.rows.tell(spark, given.set, sql=sql, table=given.table)
         elif changes:

@@ -38,7 +38,7 @@ def test_measures_keeps_and_resets(spark: SparkSession) -> None:
     assert all(one.used == one.default and one.measured is None for one in back)
 
 
-@pytest.mark.parametrize(("rows", "reset"), [(5, False), (200_000, True)])
+@pytest.mark.parametrize(("rows", "reset"), [(5, False), (200_000, True), (10**9 + 1, False), (10**17, False)])
 def test_refuses_wrong_words(spark: SparkSession, rows: int, reset: bool) -> None:
-    with pytest.raises(StatementError, match=r"100,000 or more"):
+    with pytest.raises(StatementError, match=r"from 100,000 to 1,000,000,000, without reset"):
         dovetail.calibrate(spark, rows=rows, reset=reset)

@@ -76,6 +76,7 @@ TYPED: dict[str, list[str]] = {
     "set": ["rows", "a b.json", "--set", "1000000", "--table", "item", "--view", "shop"],
     "set a query": ["rows", "a b.json", "--set", "7", "--sql", "SELECT * FROM item WHERE brand = 1", "--view", "shop"],
     "rows": ["rows", "a b.json", "--view", "shop", "--json"],
+    "rows left out": ["rows", "a b.json", "--set", "5", "--table", "store", "--view", "store=shop/store"],
     "with rows": ["explain", QUERY, "--rows", "a b.json", "--view", "shop", "--format", "json"],
     "forget": ["rows", "a b.json", "--forget", "--table", "item", "--view", "shop"],
     "no table": ["explain", "SELECT * FROM nosuch"],
@@ -104,7 +105,7 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
     found = json.loads(next(line for line in done.stdout.splitlines() if line.startswith("found:"))[len("found:") :])
     failing = (
         *("differ", "no table", "no target", "no statistics", "no rows", "no path", "no pin", "no place"),
-        *("no statistics of a path", "a folder that is no table"),
+        *("no statistics of a path", "a folder that is no table", "rows left out"),
     )
     assert {name: code for name, (code, _, _) in found.items() if code != 0} == dict.fromkeys(failing, 1)
     out = {name: text for name, (_, text, _) in found.items()}
@@ -139,6 +140,7 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
     assert "nosuch" in err["no table"]
     hinted = {name for name in failing if "a session with an empty catalog. Name files with --view" in err[name]}
     assert hinted == {"no table", "no target", "no statistics", "no rows"}
+    assert "a b.json is not changed, because its other row counts cannot be used: left out of" in err["rows left out"]
     assert "there is nothing at /nosuch: check the path" in err["no statistics of a path"]
     assert re.search(r"no table of format parquet at file:///\S+/mixed/empty\. ", err["a folder that is no table"])
     assert "/proc/none: the directory could not be created. Set spark.dovetail.store.path" in err["no place"]

@@ -42,7 +42,7 @@ STATEMENTS = [
     ("DOVETAIL ANALYSE TABLE t", "(line 1, pos 9)"),
     ("DOVETAIL PROFILE", "expected a query. Allowed: DOVETAIL PROFILE <query>."),
     ("DOVETAIL PROFILE DROP TABLE t", "takes a query (SELECT …), not a command"),
-    ("DOVETAIL CALIBRATE 5 ROWS", "DOVETAIL CALIBRATE takes 100000 rows or more, not 5."),
+    ("DOVETAIL CALIBRATE 5 ROWS", "DOVETAIL CALIBRATE takes 100000 to 1000000000 rows, not 5."),
     ("DOVETAIL ANALYZE star.sales", "expected TABLE, PATH or DATABASE. Allowed: DOVETAIL ANALYZE TABLE"),
     (
         "DOVETAIL ANALYZE TABLE star.sales COLUMN (price)",
@@ -66,6 +66,13 @@ STATEMENTS = [
     ("DOVETAIL SET ROWS 1000000 FOR TABLE two_tables", "DOVETAIL SET ROWS: two_tables is a view that is not just one"),
     ("DOVETAIL FORGET ROWS FOR TABLE two_tables", "DOVETAIL FORGET ROWS: two_tables is a view that is not just one"),
     ("DOVETAIL ANALYZE TABLE star.item PARTITION (x = 1)", "star.item is not partitioned. Leave out the partition."),
+    (
+        "DOVETAIL ANALYZE TABLE star.sales PARTITION (year = 2023.5)",
+        "PARTITION: column year is BIGINT, and 2023.5 (DECIMAL(5,1)) is no value of it. Give a value of the ",
+    ),
+    ("DOVETAIL SAVE ROWS 's3a://b/x'", "'s3a://b/x' cannot be written: its file system cannot be loaded ("),
+    ("DOVETAIL LOAD PINS 's3a://b/x'", "S3AFileSystem not found): add the jars of the file system to the session"),
+    ("DOVETAIL FORGET ALL", "at or near 'ALL': expected FAILURES, HISTORY or ROWS. Allowed: DOVETAIL FORGET ROWS ["),
     ("DOVETAIL UNPIN", "expected the name of a pin. Allowed: DOVETAIL UNPIN <name>."),
     ("DOVETAIL UNPIN nope", "there is no pin 'nope'. Pins: "),
     ("DOVETAIL LOAD PINS '/no/such.json'", "'/no/such.json' cannot be read: File /no/such.json does not exist"),
@@ -76,6 +83,9 @@ STATEMENTS = [
     ("SELECT * FROM dovetail_stats()", "dovetail_stats takes 1 argument, not 0. Usage: dovetail_stats(table)."),
     ("SELECT * FROM dovetail_version('x')", "dovetail_version takes 0 arguments, not 1. Usage: dovetail_version()."),
     ("SELECT * FROM dovetail_stats(1)", "must be constant strings, not 1. Usage: dovetail_stats(table)."),
+    ("SELECT * FROM dovetail_explain(-1)", "dovetail_queries() has no query -1: "),
+    ("SELECT * FROM dovetail_explain(true)", "must be constant strings or whole numbers, not true. Usage: "),
+    ("SELECT * FROM dovetail_estimate(-1)", "must be constant strings, not -1. Usage: dovetail_estimate(sql)."),
     ("SELECT * FROM dovetail_explain('SELECT 1', 'pdf')", "there is no format 'pdf'. Allowed: text, verbose, json."),
     ("SELECT * FROM dovetail_explain('SELECT 1', 'text', 'x')", "'x' is not allowed here. Allowed: planned, actual"),
     ("SELECT * FROM dovetail_estimate('DROP TABLE t')", "dovetail_estimate takes a query (SELECT …), not a command"),
@@ -152,6 +162,14 @@ def test_an_error_is_told_once(
     assert "SQLQueryContextLogger" not in capfd.readouterr().err
 
 
+def test_a_store_without_its_file_system_is_named(spark: SparkSession, tables: str) -> None:
+    with _sql.settings(spark, {"spark.dovetail.store.path": "s3a://b/c"}), pytest.raises(AnalyzeError) as caught:
+        dovetail.analyze(spark, "star.store", progress=False)
+    assert caught.value.condition == "DOVETAIL_STORE_NOT_WRITABLE"
+    assert str(caught.value).startswith("Dovetail cannot write statistics to s3a://b/c: its file system cannot be")
+    assert "Set spark.dovetail.store.path" in str(caught.value)
+
+
 def test_errors_of_our_calls_are_not_logged_and_those_of_others_are(
     spark: SparkSession, spark_line: tuple[int, int]
 ) -> None:
@@ -180,7 +198,22 @@ def test_a_statement_that_does_not_parse_is_an_error_of_spark(spark: SparkSessio
 
 
 CALLS: list[tuple[Callable[[SparkSession], object], str]] = [
-    (lambda spark: dovetail.analyze(spark, "/data/sales"), "Files are named with their format: parquet.`/data/sales`"),
+    (lambda spark: dovetail.analyze(spark, "/data/sales"), "their path is between backticks: parquet.`/data/sales`."),
+    (lambda spark: dovetail.analyze(spark, "/a/db.db/sales"), "between backticks: parquet.`/a/db.db/sales`"),
+    (lambda spark: dovetail.analyze(spark, "orc./a/b.c/d"), "no table, view or database 'orc./a/b.c/d'. Files are"),
+    (lambda spark: dovetail.analyze(spark, "orc./a/b.c/d", mode="spark"), "is between backticks: orc.`/a/b.c/d`"),
+    (lambda spark: dovetail.stats(spark, "/a/db.db/sales"), "path is between backticks: parquet.`/a/db.db/sales`"),
+    (lambda spark: dovetail.rows.save(spark, "s3a://b/x"), "'s3a://b/x' cannot be written: its file system cannot be"),
+    (lambda spark: dovetail.pins.load(spark, "s3a://b/x"), "'s3a://b/x' cannot be read: its file system cannot be"),
+    (
+        lambda spark: dovetail.analyze(spark, "star.sales", partitions={"year": 2023.5}, progress=False),
+        "column year is BIGINT, and 2023.5 (DECIMAL(5,1)) is no value of it",
+    ),
+    (
+        lambda spark: dovetail.analyze(spark, "star.sales", partitions={"year": float("nan")}, progress=False),
+        "nan cannot be a partition value: a number must be finite",
+    ),
+    (lambda spark: dovetail.explain("SELECT 1", spark).save(None), "path=None is not allowed: give a file"),  # type: ignore[arg-type]
     (
         lambda spark: dovetail.analyze(spark, "star.sale"),
         "no table 'star.sale'. Did you mean sales? Tables of",

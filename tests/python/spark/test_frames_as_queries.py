@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from frames import assert_rows
 from jsonschema import Draft202012Validator as Validator
-from pyspark.errors import ParseException
 from pyspark.sql import DataFrame, SparkSession
 
 import dovetail
@@ -52,7 +51,7 @@ def test_stats(spark: SparkSession, joined: DataFrame) -> None:
     # columns of the same name
     assert {c.name for c in dovetail.stats(spark, joined).columns} == {"o", "k", "w", "x"}
     assert dovetail.stats(spark, TEXT.format(1)).columns == dovetail.stats(spark, joined).columns
-    with pytest.raises(ParseException, match="INSERT"):
+    with pytest.raises(StatementError, match=r"stats takes a query \(SELECT …\), not a command: WITH a .* INSERT"):
         dovetail.stats(spark, "WITH a AS (SELECT 1 AS o, 2 AS k) INSERT INTO ff SELECT * FROM a")
     assert spark.table("ff").count() == 20000
 
@@ -89,7 +88,9 @@ def test_rows_of_a_frame_hold_for_the_text(spark: SparkSession, joined: DataFram
     assert [k.text for k in dovetail.rows.all(spark)] == ["a DataFrame", "`fd`"]
     # row counts of DataFrames cannot be saved
     dovetail.rows.save(spark, str(tmp_path / "rows.json"))
-    assert json.loads((tmp_path / "rows.json").read_text(encoding="utf-8")) == [{"table": "`fd`", "rows": 5.0}]
+    assert json.loads((tmp_path / "rows.json").read_text(encoding="utf-8")) == [
+        {"table": "`spark_catalog`.`default`.`fd`", "rows": 5.0}
+    ]
     dovetail.rows.forget(spark, sql=part)
     assert [k.text for k in dovetail.rows.all(spark)] == ["`fd`"]
     dovetail.rows.forget(spark)

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from pyspark.errors import ParseException
 from pyspark.sql import SparkSession
 
 import dovetail
@@ -76,6 +77,13 @@ def test_values_that_are_as_frequent_are_in_their_order(spark: SparkSession) -> 
 def test_a_target_that_is_no_name(spark: SparkSession) -> None:
     with pytest.raises(StatementError, match="not a table name"):
         dovetail.stats(spark, "a..b")
+
+
+def test_an_error_in_a_query_shows_the_query_alone(spark: SparkSession) -> None:
+    with pytest.raises(ParseException) as caught:
+        dovetail.stats(spark, "SELECT 1; SELECT 2")
+    assert "__dovetail" not in str(caught.value)
+    assert "pos 10" in str(caught.value)
 
 
 def test_what_was_collected_has_an_age(spark: SparkSession) -> None:

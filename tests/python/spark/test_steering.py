@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import dovetail
 from dovetail import _sql
-from dovetail.errors import StatementError
+from dovetail.errors import DovetailWarning, StatementError
 
 QUERY = "SELECT count(*) AS n FROM sf JOIN sa ON sf.k1 = sa.k JOIN sb ON sf.k2 = sb.k WHERE sb.w = {}"
 
@@ -71,6 +71,26 @@ def test_rows_are_told_listed_and_forgotten(star: SparkSession, tmp_path: Path) 
     dovetail.rows.forget(star)
     assert dovetail.rows.all(star) == ()
     assert len(dovetail.rows.load(star, file)) == 2
+    dovetail.rows.forget(star)
+
+
+def test_row_counts_that_do_not_fit_are_left_out_with_a_warning(star: SparkSession, tmp_path: Path) -> None:
+    star.sql("CREATE TABLE gone USING parquet AS SELECT 1 AS k")
+    dovetail.rows.tell(star, 5, table="gone")
+    dovetail.rows.tell(star, 7, table="sf")
+    file = str(tmp_path / "rows.json")
+    dovetail.rows.save(star, file)
+    dovetail.rows.forget(star)
+    star.sql("DROP TABLE gone")
+    star.sql("CREATE DATABASE away")
+    star.sql("USE away")
+    try:
+        with pytest.warns(DovetailWarning, match=rf"left out of {file}: .*`gone`: \[TABLE_OR_VIEW_NOT_FOUND\]"):
+            (known,) = dovetail.rows.load(star, file)
+    finally:
+        star.sql("USE default")
+        star.sql("DROP DATABASE away")
+    assert (known.rows, known.relations) == (7.0, ("spark_catalog.default.sf",))
     dovetail.rows.forget(star)
 
 

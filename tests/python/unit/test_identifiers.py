@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from decimal import Decimal
 
 import pytest
@@ -60,9 +61,24 @@ def test_literals(value: object, text: str) -> None:
     assert literal(value) == text  # type: ignore[arg-type]
 
 
-def test_other_values_are_refused() -> None:
-    with pytest.raises(StatementError, match="cannot be a partition value"):
-        literal(["a"])  # type: ignore[arg-type]
+@pytest.mark.parametrize("value", [["a"], float("nan"), float("-inf"), Decimal("NaN")])
+def test_other_values_are_refused(value: object) -> None:
+    with pytest.raises(StatementError, match=rf"^{re.escape(repr(value))} cannot be a partition value"):
+        literal(value)  # type: ignore[arg-type]
+
+
+def test_a_float_of_numpy_is_a_number() -> None:
+    class Float64(float):
+        def __repr__(self) -> str:
+            return f"np.float64({float(self)!r})"
+
+    assert literal(Float64(1.5)) == "1.5"
+
+
+@pytest.mark.parametrize("name", ["../sales.db/x", "./sales"])
+def test_a_path_that_is_no_name_is_told_how_to_write_it(name: str) -> None:
+    with pytest.raises(StatementError, match=rf"not a table name\. Files are named with .*: parquet\.`{name}`"):
+        parse_name(name)
 
 
 def test_without_escapes_quotes_go_between_other_quotes() -> None:

@@ -102,8 +102,12 @@ class CalibrateSuite extends DovetailSuite {
     assert(MicroQueries.constants(Map("merge" -> 1e-9)).merge == CostConstants().merge / 10.0)
   }
 
-  test("too few rows are refused with what is allowed") {
-    val e = intercept[IllegalArgumentException](spark.sql("DOVETAIL CALIBRATE 10 ROWS"))
-    assert(e.getMessage.contains("DOVETAIL CALIBRATE takes 100000 rows or more, not 10"))
+  test("too few and too many rows are refused with what is allowed") {
+    Seq(10L, 1000000001L, 999999999999999999L).foreach { n =>
+      val e = intercept[IllegalArgumentException](spark.sql(s"DOVETAIL CALIBRATE $n ROWS"))
+      assert(e.getMessage.contains(s"DOVETAIL CALIBRATE takes 100000 to 1000000000 rows, not $n."), e.getMessage)
+    }
+    // the largest key that is multiplied must not overflow
+    assert(Math.multiplyExact(1000000000L, 2654435761L) > 0)
   }
 }

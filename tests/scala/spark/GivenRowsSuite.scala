@@ -182,6 +182,40 @@ class GivenRowsSuite extends StarSuite with BeforeAndAfterEach {
     }
   }
 
+  test("a file means the same tables whatever database is current, and what does not fit is left out by name") {
+    withDirectory { directory =>
+      val file = directory.resolve("rows.json")
+      try {
+        spark.sql("CREATE DATABASE other")
+        spark.sql("CREATE TABLE other.f USING parquet AS SELECT * FROM f LIMIT 10")
+        spark.sql("CREATE TABLE gone USING parquet AS SELECT 1 AS k")
+        run("SET ROWS 1000 FOR TABLE f")
+        run("SET ROWS 5 FOR TABLE gone")
+        run("SET ROWS 7 FOR SELECT * FROM f JOIN c ON f.k3 = c.k WHERE c.w = 1")
+        run("SET ROWS 9 FOR SELECT * FROM gone WHERE k = 1")
+        run(s"SAVE ROWS '$file'")
+        run("FORGET ROWS")
+        spark.sql("DROP TABLE gone")
+        spark.sql("USE other")
+        val told = run(s"LOAD ROWS '$file'")
+        assert(told.head == s"2 row counts read from $file")
+        assert(told(1).startsWith(s"left out of $file: `spark_catalog`.`default`.`gone`: [TABLE_OR_VIEW_NOT_FOUND]"))
+        assert(told(2).startsWith(s"left out of $file: SELECT * FROM gone WHERE k = 1: [TABLE_OR_VIEW_NOT_FOUND]"))
+        assert(told.size == 3 && told.forall(!_.contains("\n")), told)
+        isGiven("SELECT * FROM default.f", 1000)
+        isNotGiven("SELECT * FROM other.f")
+        isGiven("SELECT * FROM default.f JOIN default.c ON f.k3 = c.k WHERE c.w = 1", 7)
+        assert(spark.catalog.currentDatabase == "other")
+        Files.write(file, "[{\"table\": \"f\", \"rows\": 3}]".getBytes("UTF-8"))
+        run(s"LOAD ROWS '$file'")
+        isGiven("SELECT * FROM other.f", 3)
+      } finally {
+        spark.sql("USE default")
+        spark.sql("DROP DATABASE IF EXISTS other CASCADE")
+      }
+    }
+  }
+
   test("what cannot be understood is refused, with what is allowed") {
     Seq(
       "SET ROWS FOR SELECT 1",

@@ -106,6 +106,10 @@ class GrammarSuite extends DovetailSuite {
       ("DOVETAIL SET ROWS 99999999999999999999 FOR TABLE f", "'FOR'", 39, "expected at most 18 digits"),
       ("DOVETAIL SET ROWS 5 FOR TABLE f extra", "'extra'", 32, "Allowed: DOVETAIL SET ROWS"),
       ("DOVETAIL FORGET", "", 15, "Allowed: DOVETAIL FORGET ROWS"),
+      ("DOVETAIL FORGET ALL", "'ALL'", 16, "expected FAILURES, HISTORY or ROWS. Allowed: DOVETAIL FORGET ROWS"),
+      ("DOVETAIL FORGET", "", 15, "expected FAILURES, HISTORY or ROWS"),
+      ("DOVETAIL SAVE x", "'x'", 14, "expected HISTORY, PINS or ROWS"),
+      ("DOVETAIL LOAD x", "'x'", 14, "expected HISTORY, PINS or ROWS"),
       ("DOVETAIL LOAD x", "'x'", 14, "Allowed: DOVETAIL LOAD ROWS '<path>'; DOVETAIL LOAD PINS '<path>'"),
       ("DOVETAIL PIN p AS (a b) FOR SELECT 1", "'('", 18, "expected a string"),
       ("DOVETAIL UNPIN", "", 14, "Allowed: DOVETAIL UNPIN <name>"),
@@ -138,6 +142,10 @@ class GrammarSuite extends DovetailSuite {
         ("DOVETAIL UNPIN nope", ErrorCondition.PinNotFound, Map("pin" -> "nope")),
         ("DOVETAIL PIN p FOR SELECT 1", ErrorCondition.NotRecognizable, Map("asker" -> "DOVETAIL PIN")),
         ("DOVETAIL LOAD PINS '/no/such.json'", ErrorCondition.InvalidFile, Map("path" -> "/no/such.json")),
+        // Hadoop knows the class of this file system, whose jar is missing
+        ("DOVETAIL SAVE ROWS 's3a://b/x'", ErrorCondition.InvalidFile, Map("path" -> "s3a://b/x")),
+        ("DOVETAIL LOAD ROWS 's3a://b/x'", ErrorCondition.InvalidFile, Map("path" -> "s3a://b/x")),
+        ("DOVETAIL SAVE HISTORY 's3a://b/x'", ErrorCondition.InvalidFile, Map("path" -> "s3a://b/x")),
         ("SELECT * FROM dovetail_stats()", ErrorCondition.InvalidArgument, Map("function" -> "dovetail_stats"))
       ).foreach { case (text, condition, parameters) =>
         val e = intercept[IllegalArgumentException](spark.sql(text).collect())

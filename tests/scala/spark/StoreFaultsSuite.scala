@@ -346,7 +346,9 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
           "nosuchscheme://host/store",
           "/proc/store",
           "::",
-          "hdfs:/no/host"
+          "hdfs:/no/host",
+          // Hadoop knows the class of this file system, whose jar is missing
+          "s3a://bucket/store"
         ).foreach { path =>
           withConf("spark.dovetail.store.path" -> path) {
             val e = intercept[java.io.IOException](spark.sql("DOVETAIL ANALYZE TABLE t").collect())
@@ -363,10 +365,12 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("at a path of no file system there are no pins, however often one looks, and no constants to reset") {
-    withConf("spark.dovetail.store.path" -> "nosuchscheme://host/store") {
-      (1 to 2).foreach(_ => assert(spark.sql("SELECT * FROM dovetail_pins()").collect().isEmpty))
-      val e = intercept[java.io.IOException](spark.sql("DOVETAIL CALIBRATE RESET").collect())
-      assert(e.getMessage.contains("Set spark.dovetail.store.path to a directory"), e.getMessage)
+    Seq("nosuchscheme://host/store", "s3a://bucket/store", "hdfs:/no/host").foreach { path =>
+      withConf("spark.dovetail.store.path" -> path) {
+        (1 to 2).foreach(_ => assert(spark.sql("SELECT * FROM dovetail_pins()").collect().isEmpty))
+        val e = intercept[java.io.IOException](spark.sql("DOVETAIL CALIBRATE RESET").collect())
+        assert(e.getMessage.contains("Set spark.dovetail.store.path to a directory"), e.getMessage)
+      }
     }
   }
 

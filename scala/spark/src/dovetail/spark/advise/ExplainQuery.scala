@@ -28,11 +28,14 @@ object ExplainQuery {
   val Formats: Seq[String] = Seq("text", "verbose", "json")
   val Runs: Seq[String]    = Seq("planned", "actual")
 
+  /** No query begins so; a negative number is told that it is the number of no query. */
+  private val Number = "-?\\d+".r
+
   def apply(session: SparkSession, sql: String, format: String, run: String): String = {
     if (!Formats.contains(format)) refuse(s"there is no format '$format'. Allowed: ${Formats.mkString(", ")}")
     if (!Runs.contains(run))
       refuse(s"'$run' is not allowed here. Allowed: ${Runs.mkString(", ")} ('actual' runs the query)")
-    if (sql.trim.nonEmpty && sql.trim.forall(_.isDigit)) past(session, sql.trim, format, run)
+    if (Number.pattern.matcher(sql.trim).matches) past(session, sql.trim, format, run)
     else planned(session, sql, format, run)
   }
 

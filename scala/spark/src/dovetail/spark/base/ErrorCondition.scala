@@ -77,7 +77,7 @@ object ErrorCondition {
   def text(e: Throwable): String = e match {
     case e: WrongArgument => e.text
     case e: WrongPlace    => e.text
-    case other            => other.getMessage
+    case other            => Option(other.getMessage).getOrElse(other.toString)
   }
 
   private def map(parameters: Seq[(String, String)]): JMap[String, String] = {

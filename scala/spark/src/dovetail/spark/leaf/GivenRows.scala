@@ -70,12 +70,26 @@ object GivenRows {
   private lazy val View = "SELECT \\* FROM __dovetail_[a-z]+_[0-9a-f]{32}".r
 
   /**
+   * @param table    full name of the table; None if it is a query, or no table of a catalog
+   * @param database catalog and database that were current, in SQL
+   */
+  final case class Names(table: Option[String], database: String)
+
+  /**
    * @param of        what the row count belongs to, as it was written
    * @param isTable   whether the count is for a whole table; this includes a query that reads just a whole table
    * @param form      identity of the table, or form of the query
    * @param relations forms of the query's relations, in the order of its form
+   * @param names     what the names in `of` mean, for a session with another current database
    */
-  final case class Entry(of: Subject, isTable: Boolean, rows: Double, form: String, relations: Vector[String]) {
+  final case class Entry(
+      of: Subject,
+      isTable: Boolean,
+      rows: Double,
+      form: String,
+      relations: Vector[String],
+      names: Names
+  ) {
     def key: (Boolean, String) = (isTable, form)
   }
 

@@ -6,6 +6,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan, Project, SubqueryAlias}
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.dovetail.base.IdentityMemo
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
@@ -34,6 +35,16 @@ object LeafNames {
         case f: FileTable => Some(f.name)
         case _            => None
       })
+    case _ => None
+  }
+
+  /** Full name in SQL of the table that a leaf reads, which is the same in every database; None if it is no table. */
+  def inSql(leaf: LeafNode): Option[String] = leaf match {
+    case r: LogicalRelation          => r.catalogTable.map(_.identifier.quotedString)
+    case r: HiveTableRelation        => Some(r.tableMeta.identifier.quotedString)
+    case r: DataSourceV2ScanRelation =>
+      for (catalog <- r.relation.catalog; table <- r.relation.identifier)
+        yield (catalog.name +: table.namespace.toSeq :+ table.name).map(quoteIdentifier).mkString(".")
     case _ => None
   }
 

@@ -6,12 +6,7 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.catalog.{CatalogTableType, HiveTableRelation}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode, LogicalPlan, OneRowRelation}
-import org.apache.spark.sql.dovetail.base.ErrorCondition.{
-  InvalidArgument,
-  NotAnalyzable,
-  PartitionNotFound,
-  StoreNotWritable
-}
+import org.apache.spark.sql.dovetail.base.ErrorCondition.{NotAnalyzable, PartitionNotFound, StoreNotWritable}
 import org.apache.spark.sql.dovetail.base.{ErrorCondition, FailOpen}
 import org.apache.spark.sql.dovetail.collect.{AnalyzeIceberg, AnalyzeTable}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
@@ -171,18 +166,7 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
           "column" -> name
         )
       )
-      session.sessionState.sqlParser.parseExpression(text) match {
-        case Literal(null, _)        => IsNull(column)
-        case value if value.foldable =>
-          EqualTo(
-            column,
-            Literal.create(Cast(value, column.dataType, Some(conf.sessionLocalTimeZone)).eval(), column.dataType)
-          )
-        case _ => throw InvalidArgument(
-            s"PARTITION takes constants, but $name = $text is not a constant.",
-            "argument" -> text
-          )
-      }
+      PartitionValue(session, text, column)
     }
 
   private def tolerant(name: String)(body: => Seq[TableResult]): Seq[TableResult] =

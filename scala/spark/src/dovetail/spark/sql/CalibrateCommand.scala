@@ -47,9 +47,18 @@ object CalibrateCommand {
   /** Least number of rows. Fewer rows give no useful result, because Spark measures task times in milliseconds. */
   private val Fewest = 100000L
 
+  /**
+   * Largest number of rows: hours of work. The keys of the inputs are products of the row's number and a factor of 32
+   * bits, which overflow with three times as many rows.
+   */
+  private val Most = 1000000000L
+
   def apply(rows: Option[Long]): CalibrateCommand = {
-    rows.filter(_ < Fewest).foreach(n =>
-      throw InvalidArgument(s"DOVETAIL CALIBRATE takes $Fewest rows or more, not $n.", "argument" -> n.toString)
+    rows.filter(n => n < Fewest || n > Most).foreach(n =>
+      throw InvalidArgument(
+        s"DOVETAIL CALIBRATE takes $Fewest to $Most rows, not $n. More rows take hours and measure the same.",
+        "argument" -> n.toString
+      )
     )
     new CalibrateCommand(rows)
   }

@@ -33,17 +33,29 @@ final class GivenRowsForm(session: SparkSession, asker: String) {
           val form = query.ordering.form(group)
           if (form.whole.nameless)
             refuse(s"an input or a predicate of it cannot be recognized in other queries: ${of.text}")
-          GivenRows.Entry(asked, isTable = false, rows, form.whole.text, form.whole.order.map(form.relations(_)))
+          GivenRows.Entry(
+            asked,
+            isTable = false,
+            rows,
+            form.whole.text,
+            form.whole.order.map(form.relations(_)),
+            names(None)
+          )
         case l: LeafNode if table(l, of, rows).isDefined => table(l, asked, rows).get
         case other                                       =>
           val form =
             GivenRowsForm.single(other).getOrElse(refuse(s"it cannot be recognized in other queries: ${of.text}"))
-          GivenRows.Entry(asked, isTable = false, rows, s"r0: $form", Vector(form))
+          GivenRows.Entry(asked, isTable = false, rows, s"r0: $form", Vector(form), names(None))
       }
   }
 
   private def table(leaf: LeafNode, of: Subject, rows: Double): Option[GivenRows.Entry] =
-    LeafNames.identity(leaf).map(id => GivenRows.Entry(of, isTable = true, rows, id, Vector(id)))
+    LeafNames.identity(leaf).map(id =>
+      GivenRows.Entry(of, isTable = true, rows, id, Vector(id), names(LeafNames.inSql(leaf)))
+    )
+
+  private def names(table: Option[String]): GivenRows.Names =
+    GivenRows.Names(table, CurrentDatabase(session).map(quoteIdentifier).mkString("."))
 
   private def refuse(why: String): Nothing = throw NotRecognizable(s"$asker: $why.", "asker" -> asker)
 }

@@ -59,16 +59,16 @@ final private class Grammar(text: String, spark: ParserInterface) extends Parser
     keyword("SET") ~>! (keyword("ROWS") ~> number) ~ target ^^ { case rows ~ of => SetRows(rows, of) } |
       keyword("FORGET") ~>! (
         keyword("FAILURES") ^^^ ForgetFailures | keyword("ROWS") ~>! opt(target) ^^ ForgetRows |
-          keyword("HISTORY") ~>! opt(target) ^^ ForgetHistory
+          keyword("HISTORY") ~>! opt(target) ^^ ForgetHistory | err("expected FAILURES, HISTORY or ROWS")
       ) |
       keyword("CLEAR") ~>! keyword("CACHES") ^^^ ClearCaches |
       keyword("SAVE") ~>! (
         keyword("PINS") ~>! string ^^ SavePins | keyword("ROWS") ~>! string ^^ SaveRows |
-          keyword("HISTORY") ~>! string ^^ SaveHistory
+          keyword("HISTORY") ~>! string ^^ SaveHistory | err("expected HISTORY, PINS or ROWS")
       ) |
       keyword("LOAD") ~>! (
         keyword("PINS") ~>! string ^^ LoadPins | keyword("ROWS") ~>! string ^^ LoadRows |
-          keyword("HISTORY") ~>! string ^^ LoadHistory
+          keyword("HISTORY") ~>! string ^^ LoadHistory | err("expected HISTORY, PINS or ROWS")
       ) |
       keyword("PIN") ~>! pinName ~ opt(keyword("AS") ~>! string) ~ (keyword("FOR") ~>! query) ^^ {
         case name ~ order ~ query => MakePin(name, order, query)

@@ -3,17 +3,15 @@ package org.apache.spark.sql.dovetail.sql
 import java.time.Instant
 import java.time.temporal.ChronoUnit
 
-import com.fasterxml.jackson.databind.JsonNode
-import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
-import org.apache.spark.sql.dovetail.base.{BoundedCache, BoundedJson, DovetailConf, ErrorCondition, PlannedStatement}
+import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf, ErrorCondition, PlannedStatement}
 import org.apache.spark.sql.dovetail.leaf.GivenRows
 import org.apache.spark.sql.dovetail.plan.JoinFailures
 import org.apache.spark.sql.dovetail.sql.Statement._
 import org.apache.spark.sql.dovetail.steer.{Capture, JsonFile, OrderHint, Pin, PinnedGroup, Pins}
 import org.apache.spark.sql.dovetail.table.PrivateColumns
-import org.apache.spark.sql.dovetail.leaf.GivenRows.{OfQuery, OfTable, Subject}
+import org.apache.spark.sql.dovetail.leaf.GivenRows.OfQuery
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.{Row, SparkSession}
@@ -40,17 +38,16 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
         Seq(s"${BoundedCache.clearAll()} entries removed from the caches: the next query reads its files again")
       case SaveRows(path) =>
         val (frames, written) = known.all.partition(_.of match { case q: OfQuery => q.isFrame; case _ => false })
-        JsonFile.write(session, path, SteerCommand.toJson(written))
+        JsonFile.write(session, path, GivenRowsFile.toJson(written))
         val left =
           if (frames.isEmpty) ""
           else s"; row counts of ${frames.size} DataFrames are not saved: they have no SQL"
         Seq(s"${written.size} row counts written to $path$left")
       case LoadRows(path) =>
-        val entries = JsonFile.read(session, path)(SteerCommand.told).map { case (rows, of) =>
-          form("LOAD ROWS")(of, rows)
-        }
-        GivenRows.set(session, entries)
-        Seq(s"${entries.size} row counts read from $path")
+        val told         = JsonFile.read(session, path)(GivenRowsFile.fromJson)
+        val (found, not) = new GivenRowsFile(session).entries(told)
+        GivenRows.set(session, found)
+        s"${found.size} row counts read from $path" +: not.map(why => s"left out of $path: $why")
       case MakePin(name, order, query) => made(session, pins, name, order, query)
       case RemovePin(name)             =>
         val (there, unsaved) = pins.remove(name)
@@ -102,7 +99,6 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
 }
 
 private object SteerCommand {
-  private val nodes = JsonNodeFactory.instance
 
   /**
    * The group that an order is for, and the order. Fails with a message for the user if it fits no group of the query.
@@ -137,27 +133,4 @@ private object SteerCommand {
   def names(pins: Pins): String = if (pins.all.isEmpty) "none" else pins.all.map(_.name).mkString(", ")
 
   def kept(unsaved: Option[String]): String = unsaved.fold("")(why => s", in this application only: $why")
-
-  def toJson(entries: Vector[GivenRows.Entry]): JsonNode = {
-    val list = nodes.arrayNode()
-    entries.foreach { e =>
-      val kind = e.of match { case _: OfTable => "table"; case _: OfQuery => "query" }
-      list.addObject().put(kind, e.of.text).put("rows", e.rows)
-    }
-    list
-  }
-
-  def told(json: JsonNode): Vector[(Double, Subject)] = {
-    if (!json.isArray) throw new IllegalArgumentException(
-      "it must be a list of {\"query\": …, \"rows\": …} or {\"table\": …, \"rows\": …}."
-    )
-    BoundedJson.elements(json).map { e =>
-      val target =
-        if (e.path("table").isTextual) Some(OfTable(e.get("table").asText))
-        else if (e.path("query").isTextual) Some(OfQuery(e.get("query").asText)) else None
-      if (target.isEmpty || !e.path("rows").isNumber || e.get("rows").asDouble < 0.0)
-        throw new IllegalArgumentException(s"an entry must have a query or a table, and rows of 0 or more; found $e.")
-      e.get("rows").asDouble -> target.get
-    }
-  }
 }

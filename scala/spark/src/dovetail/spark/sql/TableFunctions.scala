@@ -189,10 +189,11 @@ object TableFunctions {
         s"${f.name} takes ${f.arity.start}$most argument${if (f.arity.end == 1) "" else "s"}, not ${arguments.size}."
       )
     }
-    val values = arguments.map { a =>
+    val allowed = if (f.numbers) "constant strings or whole numbers" else "constant strings"
+    val values  = arguments.map { a =>
       val number = f.numbers && a.dataType.isInstanceOf[IntegralType]
       if (!a.foldable || !(a.dataType.isInstanceOf[StringType] || number))
-        wrong(s"The arguments of ${f.name} must be constant strings, not ${a.sql}.")
+        wrong(s"The arguments of ${f.name} must be $allowed, not ${a.sql}.")
       Option(a.eval()).fold(wrong(s"The arguments of ${f.name} must not be NULL."))(_.toString)
     }
     TableFunctionCall(f.name, values, f.columns.map { case (name, dataType) => AttributeReference(name, dataType)() })

@@ -8,6 +8,7 @@ import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.{BoundedJson, ErrorCondition}
 import org.apache.spark.sql.dovetail.base.ErrorCondition.InvalidFile
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.store.StoreFiles
 
 /** Reads and writes a JSON file at a path that the user gives, on any file system that Hadoop supports. */
@@ -20,7 +21,7 @@ object JsonFile {
       try out.write(bytes)
       finally out.close()
     } catch {
-      case e @ (_: IOException | _: IllegalArgumentException) =>
+      case Survivable(e) =>
         throw InvalidFile.because(e, s"'$path' cannot be written: ${ErrorCondition.text(e)}", "path" -> path)
     }
   }
@@ -36,7 +37,7 @@ object JsonFile {
       case e: JsonProcessingException =>
         throw InvalidFile.because(e, s"'$path' is not JSON: ${e.getOriginalMessage}", "path" -> path)
       case e: IOException => throw InvalidFile.because(e, s"'$path' cannot be read: ${e.getMessage}", "path" -> path)
-      case e: IllegalArgumentException =>
+      case Survivable(e)  =>
         throw InvalidFile.because(e, s"'$path': ${ErrorCondition.text(e)}", "path" -> path)
     }
   }

@@ -91,7 +91,7 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
     } catch {
       // a file system that cannot be loaded throws errors of many types
       case Survivable(e) =>
-        val why = Option(ErrorCondition.text(e)).getOrElse(e.toString)
+        val why = ErrorCondition.text(e)
         Some(if (why.contains(Setting)) why
         else if (isUnreadable(e))
           s"$file is left as it is: ${why.stripSuffix(".")}. Remove entries, or correct the file."

@@ -9,6 +9,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
+import org.apache.spark.sql.dovetail.base.ErrorCondition
 import org.apache.spark.sql.dovetail.base.ErrorCondition.StoreNotWritable
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 
@@ -67,8 +68,7 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
       fs.delete(probe, false)
       ()
     } catch {
-      case e @ (_: IOException | _: UnsupportedOperationException | _: IllegalArgumentException) =>
-        throw notWritable(directory, e)
+      case Survivable(e) => throw notWritable(directory, e)
     }
 
   /** Replaces the file completely, or leaves it unchanged. */
@@ -97,13 +97,13 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
     if (objectStore) body
     else {
       try makeDirectory()
-      catch { case e: IOException => throw notWritable(directory, e) }
+      catch { case Survivable(e) => throw notWritable(directory, e) }
       new StoreLock(fs, directory, local).apply(body)
     }
 
   def delete(name: String): Boolean =
     try fs.delete(new Path(directory, name), false)
-    catch { case e: IOException => throw notWritable(directory, e) }
+    catch { case Survivable(e) => throw notWritable(directory, e) }
 
   private def makeDirectory(): Unit =
     if (!fs.exists(directory)) {
@@ -222,14 +222,24 @@ object StoreFiles {
    * The file system of a path. For local files it does not use Hadoop's checksum files, with which files changed by
    * other programs could not be read.
    */
-  def fileSystem(path: Path, hadoop: Configuration): FileSystem = path.getFileSystem(hadoop) match {
-    case local: LocalFileSystem => local.getRaw
-    case other                  => other
-  }
+  def fileSystem(path: Path, hadoop: Configuration): FileSystem =
+    try path.getFileSystem(hadoop) match {
+        case local: LocalFileSystem => local.getRaw
+        case other                  => other
+      }
+    catch {
+      case e @ (_: IOException | _: IllegalArgumentException) => throw e
+      // Hadoop raises errors of many types if the jar of a file system is missing, or one that it needs
+      case Survivable(e) =>
+        throw new IOException(
+          s"its file system cannot be loaded ($e): add the jars of the file system to the session",
+          e
+        )
+    }
 
   private def notWritable(directory: Any, e: Throwable): IOException = StoreNotWritable.ofPlace(
     e,
-    s"Dovetail cannot write statistics to $directory: ${e.getMessage}. Set spark.dovetail.store.path to a directory " +
+    s"Dovetail cannot write statistics to $directory: ${ErrorCondition.text(e)}. Set spark.dovetail.store.path to a directory " +
       "that this user may write to.",
     "path" -> directory.toString
   )
