@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import dovetail
 from dovetail import _sql
-from dovetail.errors import StatementError
+from dovetail.errors import DovetailWarning, StatementError
 
 QUERY = "SELECT count(*) AS n FROM sf JOIN sa ON sf.k1 = sa.k JOIN sb ON sf.k2 = sb.k WHERE sb.w = {}"
 
@@ -51,6 +51,23 @@ def test_without_an_order_the_present_one_is_pinned(star: SparkSession) -> None:
     (pin,) = dovetail.pins.capture(star, "now", QUERY.format(1))
     assert pin.order == (now["after"] or now["before"])["order"]
     dovetail.pins.remove(star, "now")
+
+
+@pytest.mark.parametrize("text", ['{"version":1,"pi', "[]", '{"version": 99}'])
+def test_a_broken_file_of_pins_stays_and_warns(star: SparkSession, tmp_path: Path, text: str) -> None:
+    pins, copy = tmp_path / "pins.json", tmp_path / "copy.json"
+    pins.write_text(text)
+    with _sql.settings(star, {"spark.dovetail.store.path": str(tmp_path)}):
+        with pytest.warns(DovetailWarning, match=rf"in this application only: {pins} is left as it is: ") as warned:
+            (pin,) = dovetail.pins.capture(star, "here", QUERY.format(1))
+        assert pin.place == "this application"
+        assert [w.filename for w in warned if w.category is DovetailWarning] == [__file__]
+        dovetail.pins.save(star, copy)
+        with pytest.warns(DovetailWarning, match=r"in this application only: .* correct or delete the file\.$"):
+            dovetail.pins.load(star, copy)
+        with pytest.warns(DovetailWarning, match=rf"but not from the store: {pins} is left as it is: "):
+            dovetail.pins.remove(star, "here")
+    assert pins.read_text() == text
 
 
 def test_rows_are_told_listed_and_forgotten(star: SparkSession, tmp_path: Path) -> None:

@@ -14,8 +14,8 @@ object HistoryCommand {
 
   def forget(session: SparkSession, of: Option[Subject]): String = {
     ShowHistory.settle(session)
-    val history = History(session)
-    val gone    = of match {
+    val history         = History(session)
+    val (gone, unsaved) = of match {
       case None                => history.forget(_ => true)
       case Some(OfTable(name)) =>
         val tables = HistoryForms.tables(new PlannedQuery(session, s"SELECT * FROM $name", Asker).top).toSet
@@ -29,7 +29,7 @@ object HistoryCommand {
         )
         history.forget(e => about.exists(_(e)))
     }
-    s"$gone entries of the history removed"
+    s"$gone entries of the history removed${SteerCommand.notStored(unsaved)}"
   }
 
   def save(session: SparkSession, path: String): String = {
@@ -41,8 +41,8 @@ object HistoryCommand {
 
   def load(session: SparkSession, path: String): String = {
     val entries = JsonFile.read(session, path)(HistoryFile.fromJson)
-    History(session).take(entries)
-    s"${entries.size} entries of the history read from $path"
+    val unsaved = History(session).take(entries)
+    s"${entries.size} entries of the history read from $path${SteerCommand.kept(unsaved)}"
   }
 
   private val Asker = "DOVETAIL FORGET HISTORY"

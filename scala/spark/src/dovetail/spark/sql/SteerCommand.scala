@@ -33,7 +33,11 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
       case ForgetRows(None)    => Seq(s"${known.clear()} row counts removed")
       case ForgetRows(Some(t)) => Seq(if (known.forget(form("FORGET ROWS")(t, 0.0).key)) s"removed: ${t.text}"
         else s"there was no row count for ${t.text}")
-      case ForgetFailures    => Seq(s"${JoinFailures(session).clear()} failed joins removed: they are allowed again")
+      case ForgetFailures =>
+        val (n, unsaved) = JoinFailures(session).clear()
+        Seq(
+          s"$n failed joins removed${if (unsaved.isEmpty) ": they are allowed again" else SteerCommand.notStored(unsaved)}"
+        )
       case ForgetHistory(of) => Seq(HistoryCommand.forget(session, of))
       case SaveHistory(path) => Seq(HistoryCommand.save(session, path))
       case LoadHistory(path) => Seq(HistoryCommand.load(session, path))
@@ -59,7 +63,7 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
           s"DOVETAIL UNPIN: there is no pin '$name'. Pins: ${SteerCommand.names(pins)}.",
           "pin" -> name
         )
-        Seq(s"pin '$name' removed${unsaved.fold("")(why => s" from this application, but not from the store: $why")}")
+        Seq(s"pin '$name' removed${SteerCommand.notStored(unsaved)}")
       case SavePins(path) =>
         JsonFile.write(session, path, Pin.toJson(pins.all)); Seq(s"${pins.all.size} pins written to $path")
       case LoadPins(path) =>
@@ -137,7 +141,12 @@ private object SteerCommand {
 
   def names(pins: Pins): String = if (pins.all.isEmpty) "none" else pins.all.map(_.name).mkString(", ")
 
+  // the Python package recognizes statements that changed only this application by these words
+
   def kept(unsaved: Option[String]): String = unsaved.fold("")(why => s", in this application only: $why")
+
+  def notStored(unsaved: Option[String]): String =
+    unsaved.fold("")(why => s" from this application, but not from the store: $why")
 
   def toJson(entries: Vector[GivenRows.Entry]): JsonNode = {
     val list = nodes.arrayNode()
