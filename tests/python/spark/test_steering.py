@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import dovetail
 from dovetail import _sql
-from dovetail.errors import DovetailWarning, StatementError
+from dovetail.errors import DovetailWarning, StatementError, TargetNotFoundError
 
 QUERY = "SELECT count(*) AS n FROM sf JOIN sa ON sf.k1 = sa.k JOIN sb ON sf.k2 = sb.k WHERE sb.w = {}"
 
@@ -89,6 +89,16 @@ def test_rows_are_told_listed_and_forgotten(star: SparkSession, tmp_path: Path) 
     assert dovetail.rows.all(star) == ()
     assert len(dovetail.rows.load(star, file)) == 2
     dovetail.rows.forget(star)
+
+
+def test_rows_of_a_dropped_table_are_forgotten_by_its_name(star: SparkSession) -> None:
+    star.sql("CREATE TABLE gone USING parquet AS SELECT 1 AS k")
+    dovetail.rows.tell(star, 3, table="gone")
+    star.sql("DROP TABLE gone")
+    dovetail.rows.forget(star, table="default.gone")
+    assert dovetail.rows.all(star) == ()
+    with pytest.raises(TargetNotFoundError, match="there is no table, view or path 'gone'"):
+        dovetail.rows.forget(star, table="gone")
 
 
 def test_what_is_wrong_is_said(star: SparkSession) -> None:

@@ -8,6 +8,7 @@ import java.time.temporal.ChronoUnit
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.dovetail.base.{BoundedJson, DovetailConf}
 import org.apache.spark.sql.dovetail.history.{
   EstimateErrors,
@@ -431,6 +432,17 @@ class HistorySuite extends HistoryTables {
           assert(historyIn(d.resolve("store")).now.entries.isEmpty)
         }
       }
+    }
+  }
+
+  test("the history of a table that does not exist any more is forgotten by its name") {
+    remembering() { _ =>
+      runs(star)
+      withTables("h_a")(())
+      def forget(table: String) = spark.sql(s"DOVETAIL FORGET HISTORY FOR TABLE $table").head().getString(0)
+      assert(intercept[AnalysisException](forget("other.h_a")).getMessage.contains("NOT_FOUND"))
+      assert(forget("h_a") == "2 entries of the history removed")
+      assert(intercept[AnalysisException](forget("h_a")).getMessage.contains("NOT_FOUND"))
     }
   }
 }

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.sql
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.ErrorCondition.NotRecognizable
 import org.apache.spark.sql.dovetail.group.JoinGroup
@@ -18,7 +20,10 @@ object HistoryCommand {
     val (gone, unsaved) = of match {
       case None                => history.forget(_ => true)
       case Some(OfTable(name)) =>
-        val tables = HistoryForms.tables(new PlannedQuery(session, s"SELECT * FROM $name", Asker).top).toSet
+        lazy val former               = FormerNames(session, name)
+        val tables: String => Boolean =
+          try HistoryForms.tables(new PlannedQuery(session, s"SELECT * FROM $name", Asker).top).toSet
+          catch { case NonFatal(_) if history.now.entries.exists(_.tables.exists(former)) => former }
         history.forget(_.tables.exists(tables))
       case Some(OfQuery(sql)) =>
         val query = new PlannedQuery(session, sql, Asker)

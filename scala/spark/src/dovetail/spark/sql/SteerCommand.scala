@@ -3,6 +3,8 @@ package org.apache.spark.sql.dovetail.sql
 import java.time.Instant
 import java.time.temporal.ChronoUnit
 
+import scala.util.control.NonFatal
+
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet}
@@ -31,7 +33,7 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
       case SetRows(rows, of) =>
         GivenRows.set(session, Seq(form("SET ROWS")(of, rows.toDouble))); Seq(s"$rows rows for ${of.text}")
       case ForgetRows(None)    => Seq(s"${known.clear()} row counts removed")
-      case ForgetRows(Some(t)) => Seq(if (known.forget(form("FORGET ROWS")(t, 0.0).key)) s"removed: ${t.text}"
+      case ForgetRows(Some(t)) => Seq(if (forgotten(session, t)) s"removed: ${t.text}"
         else s"there was no row count for ${t.text}")
       case ForgetFailures =>
         val (n, unsaved) = JoinFailures(session).clear()
@@ -72,6 +74,24 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
         found.map(p => s"pin '${p.name}'${SteerCommand.kept(unsaved)}")
     }
     done.map(Row(_))
+  }
+
+  /** Removes a row count, also one of a table or a query that Spark cannot plan any more, and tells whether there was. */
+  private def forgotten(session: SparkSession, of: Subject): Boolean = {
+    val known               = GivenRows(session)
+    def formerly(): Boolean = {
+      val byName = of match {
+        case OfTable(name) =>
+          val former = FormerNames(session, name)
+          known.forget(e => e.isTable && former(e.form))
+        case _: OfQuery => false
+      }
+      byName || known.forget(_.of == of)
+    }
+    try {
+      val key = new GivenRowsForm(session, "DOVETAIL FORGET ROWS")(of, 0.0).key
+      known.forget(_.key == key)
+    } catch { case NonFatal(_) if formerly() => true }
   }
 
   private def made(
