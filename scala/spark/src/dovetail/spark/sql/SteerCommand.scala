@@ -37,9 +37,8 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
         else s"there was no row count for ${t.text}")
       case ForgetFailures =>
         val (n, unsaved) = JoinFailures(session).clear()
-        Seq(
-          s"$n failed joins removed${if (unsaved.isEmpty) ": they are allowed again" else SteerCommand.notStored(unsaved)}"
-        )
+        val allowed      = if (unsaved.isEmpty) ": they are allowed again" else SteerCommand.notStored(unsaved)
+        Seq(s"$n failed joins removed$allowed")
       case ForgetHistory(of) => Seq(HistoryCommand.forget(session, of))
       case SaveHistory(path) => Seq(HistoryCommand.save(session, path))
       case LoadHistory(path) => Seq(HistoryCommand.load(session, path))
