@@ -8,7 +8,7 @@ import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity}
 
 /**
  * Reads and writes the history as JSON. Each set and each stamp is one string, which keeps the file short and its
- * number of tokens low ([[BoundedJson]] limits it). A file with an entry that cannot be read is no history: if the entry
+ * number of tokens low ([[BoundedJson]] limits it). A file with an entry that cannot be read is no history: if it
  * were left out, the next write would remove it from the file.
  */
 object HistoryFile {

@@ -75,7 +75,7 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
     done.map(Row(_))
   }
 
-  /** Removes a row count, also one of a table or a query that Spark cannot plan any more, and tells whether there was. */
+  /** Removes a row count, also of a table or a query that Spark cannot plan any more. Tells whether there was. */
   private def forgotten(session: SparkSession, of: Subject): Boolean = {
     val known               = GivenRows(session)
     def formerly(): Boolean = {
