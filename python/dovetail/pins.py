@@ -11,7 +11,6 @@ in the statistics store, so all sessions and applications that share the store h
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, ClassVar
@@ -20,8 +19,8 @@ from dovetail import _sql
 from dovetail._display import Listing
 from dovetail._identifiers import quote
 from dovetail._query import query_text
-from dovetail._settings import STORE_PATH
-from dovetail.errors import DovetailWarning, StatementError
+from dovetail._store import warn_if_unchanged
+from dovetail.errors import StatementError
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -39,7 +38,7 @@ class Pin:
         query: The query from which the pin was made; "a DataFrame" if it was one; empty if it reads a private column,
             or if `spark.dovetail.store.values` is false.
         used: Number of queries that used the pin since the application started.
-        place: The file that stores the pin, or "this application" if the store is not writable.
+        place: The file that stores the pin, or "this application" if the file could not be written.
     """
 
     HEADER: ClassVar[tuple[str, ...]] = ("name", "order", "relations", "created", "query", "used", "place")
@@ -77,14 +76,14 @@ def capture(spark: SparkSession, name: str, sql: DataFrame | str, order: str | N
         pyspark.errors.AnalysisException: The query is wrong; this is Spark's own error.
 
     Warns:
-        DovetailWarning: The store is not writable, so the pin applies only in this application. The warning names the
-            directory and the reason.
+        DovetailWarning: The store is not writable, or its file of pins is broken, so the pin applies only in this
+            application. The warning names the file or the directory, and the reason.
     """
     _sql.require_dovetail(spark)
     chosen = "" if order is None else f" AS {_sql.text_literal(spark, order, 'order')}"
     with query_text(sql, spark, "capture") as (session, text):
         done = _sql.statement_rows(session, f"DOVETAIL PIN {_name(name)}{chosen} FOR {text}")
-    _warn_of_the_store([row[0] for row in done])
+    warn_if_unchanged([row[0] for row in done])
     return Listing(pin for pin in all(spark) if pin.name == name)
 
 
@@ -112,10 +111,11 @@ def remove(spark: SparkSession, name: str) -> None:
         StatementError: There is no such pin.
 
     Warns:
-        DovetailWarning: The store is not writable, so the pin is removed only in this application.
+        DovetailWarning: The store is not writable, or its file of pins is broken, so the pin is removed only in this
+            application.
     """
     _sql.require_dovetail(spark)
-    _warn_of_the_store([row[0] for row in _sql.statement_rows(spark, f"DOVETAIL UNPIN {_name(name)}")])
+    warn_if_unchanged([row[0] for row in _sql.statement_rows(spark, f"DOVETAIL UNPIN {_name(name)}")])
 
 
 def save(spark: SparkSession, path: str | PathLike[str]) -> None:
@@ -145,21 +145,13 @@ def load(spark: SparkSession, path: str | PathLike[str]) -> Listing[Pin]:
         StatementError: The file cannot be read, is not such a file, or `path` is not a path.
 
     Warns:
-        DovetailWarning: The store is not writable, so the pins apply only in this application.
+        DovetailWarning: The store is not writable, or its file of pins is broken, so the pins apply only in this
+            application.
     """
     _sql.require_dovetail(spark)
     done = _sql.statement_rows(spark, f"DOVETAIL LOAD PINS {_sql.path_literal(spark, path)}")
-    _warn_of_the_store([row[0] for row in done])
+    warn_if_unchanged([row[0] for row in done])
     return all(spark)
-
-
-def _warn_of_the_store(done: list[str]) -> None:
-    """Issues one warning if the store was not written: what was done, the directory of the store, and the reason."""
-    for told in done:
-        # only then, a message of the jar contains this key
-        if STORE_PATH in told:
-            warnings.warn(told, DovetailWarning, stacklevel=3)
-            return
 
 
 def _name(name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dovetail
 from dovetail import _sql
 from dovetail._identifiers import parse_name, quote_name
+from dovetail._store import warn_if_unchanged
 from dovetail.cli.session import add_session, session
 from dovetail.cli.words import Commands, Words, add_json, filled, show_all, table_name
 
@@ -26,13 +27,16 @@ def add(commands: Commands) -> None:
 def history(given: Words) -> None:
     """Show, copy or remove the rows of sub-plans that past queries have counted. Without an option: show all."""
     with session(given) as spark:
+        statement = None
         if given.forget:
-            _sql.statement_rows(spark, "DOVETAIL FORGET HISTORY")
+            statement = "DOVETAIL FORGET HISTORY"
         elif given.forget_table:
             table = quote_name(parse_name(given.forget_table))
-            _sql.statement_rows(spark, f"DOVETAIL FORGET HISTORY FOR TABLE {table}")
+            statement = f"DOVETAIL FORGET HISTORY FOR TABLE {table}"
         elif given.save or given.load:
             verb = "SAVE" if given.save else "LOAD"
-            _sql.statement_rows(spark, f"DOVETAIL {verb} HISTORY {_sql.text_literal(spark, given.save or given.load)}")
+            statement = f"DOVETAIL {verb} HISTORY {_sql.text_literal(spark, given.save or given.load)}"
+        if statement:
+            warn_if_unchanged([row[0] for row in _sql.statement_rows(spark, statement)])
         found = dovetail.history(spark)
     show_all(given, found, [str(found)] if found else [], "no history")

@@ -39,6 +39,8 @@ spark.sql("SELECT 'a' AS k, 1 AS v").write.csv("lake/words", header=True)
 spark.sql("SELECT 2 AS v").coalesce(1).write.json("lake/numbers.json")
 spark.range(7).coalesce(1).write.json("sevens.json")
 Path("mixed/empty").mkdir(parents=True)
+Path("broken").mkdir()
+Path("broken/history.json").write_text("{")
 spark.stop()
 
 quiet = ["--master", "local[1]", "--conf", "spark.sql.shuffle.partitions=1"]
@@ -66,6 +68,7 @@ TYPED: dict[str, list[str]] = {
     "stats": ["stats", "parquet.`shop/sales`", "--json"],
     "analyze a file": ["analyze", "json.`sevens.json`", "--json"],
     "forget a table": ["history", "--forget-table", "my-table", "--view", "my-table=shop/item"],
+    "forget a broken file": ["history", "--forget", "--conf", "spark.dovetail.store.path=broken"],
     "formats": ["compare", "SELECT * FROM words JOIN numbers USING (v)", "--json", "--no-warmup", "--view", "lake"],
     "one of a folder": ["stats", "n", "--view", "n=lake/numbers.json", "--json"],
     "no pins": ["pins"],
@@ -121,6 +124,11 @@ def test_commands(run_python, tmp_path: Path) -> None:  # type: ignore[no-untype
     assert [group["columns"] for group in json.loads(out["stats"])["groups"]] == [["item_id", "store_id"]]
     assert json.loads(out["analyze a file"])["rows"] == 7
     assert err["forget a table"] == "dovetail: no history\n"
+    warned, *rest = err["forget a broken file"].splitlines()
+    assert re.match(
+        r"dovetail: warning: .*, but not from the store: .*history\.json is left as it is: it is not", warned
+    )
+    assert rest == ["dovetail: no history"]
     assert json.loads(out["formats"])["same_answer"] is True
     assert [column["name"] for column in json.loads(out["one of a folder"])["columns"]] == ["v"]
 

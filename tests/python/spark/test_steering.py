@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 import dovetail
 from dovetail import _sql
-from dovetail.errors import DovetailWarning, StatementError
+from dovetail.errors import DovetailWarning, StatementError, TargetNotFoundError
 
 QUERY = "SELECT count(*) AS n FROM sf JOIN sa ON sf.k1 = sa.k JOIN sb ON sf.k2 = sb.k WHERE sb.w = {}"
 
@@ -53,6 +53,23 @@ def test_without_an_order_the_present_one_is_pinned(star: SparkSession) -> None:
     dovetail.pins.remove(star, "now")
 
 
+@pytest.mark.parametrize("text", ['{"version":1,"pi', "[]", '{"version": 99}'])
+def test_a_broken_file_of_pins_stays_and_warns(star: SparkSession, tmp_path: Path, text: str) -> None:
+    pins, copy = tmp_path / "pins.json", tmp_path / "copy.json"
+    pins.write_text(text)
+    with _sql.settings(star, {"spark.dovetail.store.path": str(tmp_path)}):
+        with pytest.warns(DovetailWarning, match=rf"in this application only: {pins} is left as it is: ") as warned:
+            (pin,) = dovetail.pins.capture(star, "here", QUERY.format(1))
+        assert pin.place == "this application"
+        assert [w.filename for w in warned if w.category is DovetailWarning] == [__file__]
+        dovetail.pins.save(star, copy)
+        with pytest.warns(DovetailWarning, match=r"in this application only: .* correct or delete the file\.$"):
+            dovetail.pins.load(star, copy)
+        with pytest.warns(DovetailWarning, match=rf"but not from the store: {pins} is left as it is: "):
+            dovetail.pins.remove(star, "here")
+    assert pins.read_text() == text
+
+
 def test_rows_are_told_listed_and_forgotten(star: SparkSession, tmp_path: Path) -> None:
     part = "SELECT * FROM sf JOIN sb ON sf.k2 = sb.k WHERE sb.w = 3"
     dovetail.rows.tell(star, 17, sql=part)
@@ -92,6 +109,16 @@ def test_row_counts_that_do_not_fit_are_left_out_with_a_warning(star: SparkSessi
         star.sql("DROP DATABASE away")
     assert (known.rows, known.relations) == (7.0, ("spark_catalog.default.sf",))
     dovetail.rows.forget(star)
+
+
+def test_rows_of_a_dropped_table_are_forgotten_by_its_name(star: SparkSession) -> None:
+    star.sql("CREATE TABLE gone USING parquet AS SELECT 1 AS k")
+    dovetail.rows.tell(star, 3, table="gone")
+    star.sql("DROP TABLE gone")
+    dovetail.rows.forget(star, table="default.gone")
+    assert dovetail.rows.all(star) == ()
+    with pytest.raises(TargetNotFoundError, match="there is no table, view or path 'gone'"):
+        dovetail.rows.forget(star, table="gone")
 
 
 def test_what_is_wrong_is_said(star: SparkSession) -> None:

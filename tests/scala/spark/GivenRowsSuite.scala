@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail
 import java.nio.file.Files
 
 import dovetail.kernel.profile.Source
+import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.leaf.GivenRows
@@ -213,6 +214,27 @@ class GivenRowsSuite extends StarSuite with BeforeAndAfterEach {
         spark.sql("USE default")
         spark.sql("DROP DATABASE IF EXISTS other CASCADE")
       }
+    }
+  }
+
+  test("rows of what does not exist any more are forgotten by its name") {
+    withDirectory { directory =>
+      spark.sql("CREATE TABLE gone USING parquet AS SELECT id FROM range(5)")
+      spark.range(5).write.parquet(s"$directory/p")
+      spark.read.parquet(s"$directory/p").createOrReplaceTempView("seen")
+      run("SET ROWS 1 FOR TABLE gone")
+      run("SET ROWS 2 FOR TABLE seen")
+      run("SET ROWS 3 FOR SELECT * FROM gone WHERE id = 1")
+      run("SET ROWS 4 FOR TABLE f")
+      spark.sql("DROP TABLE gone")
+      spark.catalog.dropTempView("seen")
+      assert(run("FORGET ROWS FOR TABLE spark_catalog.Default.GONE") == Seq("removed: spark_catalog.Default.GONE"))
+      assert(run("FORGET ROWS FOR TABLE seen") == Seq("removed: seen"))
+      assert(run("FORGET ROWS FOR SELECT * FROM gone WHERE id = 1").head.startsWith("removed"))
+      Seq("gone", "default.gone", "seen", "other.f").foreach(name =>
+        assert(intercept[AnalysisException](run(s"FORGET ROWS FOR TABLE $name")).getMessage.contains("NOT_FOUND"))
+      )
+      assert(GivenRows(spark).all.map(_.rows) == Seq(4.0))
     }
   }
 

@@ -8,6 +8,7 @@ import java.time.temporal.ChronoUnit
 
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.dovetail.base.{BoundedJson, DovetailConf}
 import org.apache.spark.sql.dovetail.history.{
   EstimateErrors,
@@ -329,7 +330,7 @@ class HistorySuite extends HistoryTables {
     }
   }
 
-  test("what is kept comes back from JSON as it was; nonsense is left out") {
+  test("what is kept comes back from JSON as it was; nonsense is refused, and not written") {
     val errors =
       GroupErrors(
         "~e",
@@ -346,7 +347,13 @@ class HistorySuite extends HistoryTables {
     assert(HistoryFile.fromJson(HistoryFile.toJson(all)) == all)
     val json = HistoryFile.toJson(all).toString
     for (wrong <- Seq(json.replace("0 r 7", "9 r 7"), json.replace("0 r 7", "0 r"), json.replace("0 r 7", "0 r 1e99")))
-      assert(HistoryFile.fromJson(BoundedJson.read(wrong.getBytes("UTF-8"))) == Vector(errors), wrong)
+      assert(
+        intercept[IllegalArgumentException](HistoryFile.fromJson(BoundedJson.read(wrong.getBytes("UTF-8")))).getMessage
+          .contains("has an entry that this Dovetail does not know: {\"kind\":\"runs\""),
+        wrong
+      )
+    val impossible = errors.copy(sets = Map(Set(0) -> EstimateErrors(1, Double.NaN, 0.0)))
+    assert(HistoryFile.fromJson(HistoryFile.toJson(all.take(1) :+ impossible)) == all.take(1))
   }
 
   test("it outlives the application: another one finds what was written, and adds to it") {
@@ -379,7 +386,9 @@ class HistorySuite extends HistoryTables {
   test("a file that is broken is no history, and is not written over; queries run") {
     remembering() { store =>
       Files.createDirectories(store)
-      Seq("", "{", "[]", "{\"version\": 1, \"history\": [{\"kind\": \"runs\"}, 5]}", "{\"version\": 9}").foreach {
+      def history(entries: String) = s"{\"version\": 1, \"history\": $entries}"
+      val unknown = Seq("[{\"kind\": \"runs\"}]", "[{\"new\": \"kind\"}]", "[1, null, {}]").map(history)
+      (Seq("", "{", "[]", "{\"version\": 9}") ++ unknown).foreach {
         text =>
           val broken = Files.createTempDirectory(store, "broken")
           Files.writeString(broken.resolve("history.json"), text)
@@ -387,9 +396,53 @@ class HistorySuite extends HistoryTables {
             assert(counted(star).isEmpty)
             assert(runs(star).nonEmpty)
             History(spark).save()
-            if (!text.contains("runs")) assert(Files.readString(broken.resolve("history.json")) == text)
+            assert(Files.readString(broken.resolve("history.json")) == text)
+            // what has run is in memory, and the file stays
+            val said = spark.sql("DOVETAIL FORGET HISTORY").head().getString(0)
+            assert(said.contains("removed from this application, but not from the store: "), said)
+            assert(said.contains("history.json is left as it is: ") && counted(star).isEmpty, said)
+            assert(Files.readString(broken.resolve("history.json")) == text)
           }
       }
+    }
+  }
+
+  test("a history that cannot be written: what is forgotten or loaded holds in this application, and it says so") {
+    withConf(WatchedFileSystem.setting) {
+      withDirectory { d =>
+        remembering(DovetailConf.StorePath.key -> s"${WatchedFileSystem.Scheme}:${d.resolve("store")}") { _ =>
+          def say(sql: String) = spark.sql(s"DOVETAIL $sql").head().getString(0)
+          val copy             = d.resolve("copy.json")
+          runs(star)
+          say(s"SAVE HISTORY '$copy'")
+          History(spark).save()
+          WatchedFileSystem.readOnly = true
+          try {
+            val gone = say("FORGET HISTORY")
+            assert(gone.startsWith("2 entries of the history removed from this application, but not from the store: "))
+            assert(gone.contains("Permission denied") && counted(star).isEmpty, gone)
+            val read = say(s"LOAD HISTORY '$copy'")
+            assert(read.contains(", in this application only: ") && read.contains("Permission denied"), read)
+            assert(counted(star).nonEmpty)
+            say("FORGET HISTORY")
+          } finally WatchedFileSystem.readOnly = false
+          assert(historyIn(d.resolve("store")).now.entries.size == 2)
+          // as soon as it can be written, the statement removes them from the file
+          assert(say("FORGET HISTORY") == "0 entries of the history removed")
+          assert(historyIn(d.resolve("store")).now.entries.isEmpty)
+        }
+      }
+    }
+  }
+
+  test("the history of a table that does not exist any more is forgotten by its name") {
+    remembering() { _ =>
+      runs(star)
+      withTables("h_a")(())
+      def forget(table: String) = spark.sql(s"DOVETAIL FORGET HISTORY FOR TABLE $table").head().getString(0)
+      assert(intercept[AnalysisException](forget("other.h_a")).getMessage.contains("NOT_FOUND"))
+      assert(forget("h_a") == "2 entries of the history removed")
+      assert(intercept[AnalysisException](forget("h_a")).getMessage.contains("NOT_FOUND"))
     }
   }
 }

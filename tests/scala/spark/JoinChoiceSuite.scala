@@ -351,6 +351,9 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
         java.nio.file.Files.write(directory.resolve("failures.json"), text.getBytes("UTF-8"))
         val (empty, lines) = LogCapture("dovetail")(new JoinFailures(files).isEmpty)
         assert(empty && lines.size <= 1, lines)
+        added(failure)
+        assert(Files.readString(directory.resolve("failures.json")) == text, "not written over")
+        assert(new JoinFailures(files).clear()._2.exists(_.contains("is left as it is")))
       }
     }
   }
@@ -366,7 +369,8 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
       assert(failures.find("00ff").contains(failure))
       failures.save()
       assert(failures.find("00ff").contains(failure))
-      assert(failures.clear() == 1 && failures.isEmpty)
+      val (n, unsaved) = failures.clear()
+      assert(n == 1 && unsaved.exists(_.contains("cannot be written")) && failures.isEmpty, unsaved)
     }
     withDirectory { d =>
       withConf(HangingFileSystem.setting, DovetailConf.PlanningMaxMs.key -> "2000") {

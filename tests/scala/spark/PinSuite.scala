@@ -164,6 +164,28 @@ class PinSuite extends StarSuite {
     }
   }
 
+  test("the contents of a broken file are named as the cause, and not the directory; the file stays") {
+    inStore { directory =>
+      val file = directory.resolve("pins.json")
+      Seq("{\"version\":1,\"pi", "[]", "null", "{\"version\":99}", "{\"version\":1,\"pins\":[{}]}", "").foreach {
+        text =>
+          Files.writeString(file, text)
+          val said = run(s"PIN x FOR ${query(1)}") ++ run("UNPIN x")
+          assert(
+            said(0).contains(", in this application only: ") && said(1).contains(", but not from the store: "),
+            said
+          )
+          said.foreach { s =>
+            assert(
+              s.contains(s"$file is left as it is: ") && s.endsWith(". Remove entries, or correct or delete the file.")
+            )
+            assert(!s.contains("..") && !s.contains("spark.dovetail.store.path"), s)
+          }
+          assert(Files.readString(file) == text)
+      }
+    }
+  }
+
   test("a file that cannot be opened for once takes no pin away") {
     inStore { directory =>
       val (file, aside) = (directory.resolve("pins.json"), directory.resolve("aside"))

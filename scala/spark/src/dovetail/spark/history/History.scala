@@ -84,38 +84,51 @@ final class History(files: StoreFiles) extends StoreState {
     indexing = indexedAt - began
   }
 
-  /** Removes entries, and returns how many. */
-  def forget(which: HistoryEntry => Boolean): Int = synchronized {
+  /**
+   * Removes entries.
+   *
+   * @return how many, and the reason why the next application still has them, or None if the file does not have them
+   */
+  def forget(which: HistoryEntry => Boolean): (Int, Option[String]) = synchronized {
     load()
     val gone = told.values.filter(which).map(_.key).toSet
     told --= gone
     unsaved --= gone
-    list.remove(e => gone(e.key))
+    val why = list.remove(e => gone(e.key))
     index = Some(HistoryIndex(told.values))
-    gone.size
+    (gone.size, why)
   }
 
-  /** Adds the entries of another history. The index has them at once, for the statement that follows. */
-  def take(entries: Vector[HistoryEntry]): Unit = synchronized {
+  /**
+   * Adds the entries of another history, and writes them.
+   *
+   * @return reason why they exist only in this application, or None if they were saved
+   */
+  def take(entries: Vector[HistoryEntry]): Option[String] = synchronized {
     val theirs = byKey(entries)
     add(entries.map(_.key))((key, mine) => mine(key).fold(theirs(key))(_.merged(theirs(key))))
-    reindex()
+    write()
   }
 
   override def isSaved: Boolean = unsaved.isEmpty && list.isSaved
 
   /** Writes all entries that are not written yet. */
-  override def save(): Unit = synchronized {
+  override def save(): Unit = write().foreach(why =>
+    FailOpen.warnOnce(s"history $file", s"History of queries is kept only in this application: $why")
+  )
+
+  /** The same, and returns the reason why they exist only in this application, or None if they were saved. */
+  private def write(): Option[String] = synchronized {
     writing = false
-    if (unsaved.nonEmpty) {
+    if (unsaved.isEmpty) None
+    else {
       val mine = unsaved
       cleaned
-      list.change(theirs => bounded(merged(byKey(theirs), mine).values).toVector).foreach(why =>
-        FailOpen.warnOnce(s"history $file", s"History of queries is kept only in this application: $why")
-      )
+      val why = list.change(theirs => bounded(merged(byKey(theirs), mine).values).toVector)
       unsaved = Map.empty
       told = byKey(list.all)
       index = Some(HistoryIndex(told.values))
+      why
     }
   }
 

@@ -8,7 +8,8 @@ import org.apache.spark.sql.dovetail.report.{DataStamp, GroupIdentity}
 
 /**
  * Reads and writes the history as JSON. Each set and each stamp is one string, which keeps the file short and its
- * number of tokens low ([[BoundedJson]] limits it). Entries that cannot be read are left out.
+ * number of tokens low ([[BoundedJson]] limits it). A file with an entry that cannot be read is no history: if it
+ * were left out, the next write would remove it from the file.
  */
 object HistoryFile {
   private val Version = 1
@@ -17,7 +18,8 @@ object HistoryFile {
   def toJson(entries: Vector[HistoryEntry]): JsonNode = {
     val root = nodes.objectNode().put("version", Version)
     val list = root.putArray("history")
-    entries.foreach {
+    // a single impossible entry would take the whole file away from its readers
+    entries.filter(isPossible).foreach {
       case g: GroupRuns =>
         val node = entry(list, g, "runs")
         g.relations.foldLeft(node.putArray("relations"))((a, r) => a.add(s"${r.key} ${text(r.data)}"))
@@ -48,7 +50,20 @@ object HistoryFile {
   private def texts(list: Vector[String]): ArrayNode = list.foldLeft(nodes.arrayNode())(_ add _)
 
   /** Reads the entries; fails with a message for the user if the JSON is not a history. */
-  def fromJson(json: JsonNode): Vector[HistoryEntry] = BoundedJson.list(json, "history", Version).flatMap(read)
+  def fromJson(json: JsonNode): Vector[HistoryEntry] = BoundedJson.list(json, "history", Version).map(node =>
+    read(node).filter(isPossible).getOrElse(throw new IllegalArgumentException(
+      s"the file has an entry that this Dovetail does not know: ${node.toString.take(MostShown)}."
+    ))
+  )
+
+  /** Most characters of an entry in a message. */
+  private val MostShown = 100
+
+  /** Whether real runs can have made the entry. */
+  private def isPossible(entry: HistoryEntry): Boolean = entry.key.nonEmpty && (entry match {
+    case g: GroupRuns   => g.sets.forall { case (set, s) => s.rows >= 0L && set.forall(g.relations.indices.contains) }
+    case g: GroupErrors => g.sets.values.forall(_.possible)
+  })
 
   private def read(node: JsonNode): Option[HistoryEntry] =
     try {
@@ -70,17 +85,13 @@ object HistoryFile {
           val pattern = Option(node.get("pattern")).map(p => fields(p.asText)).map(p =>
             GroupIdentity.Whole(p(0), p(1).split(',').toVector.map(_.toInt))
           ).filter(_.order.sorted == relations.indices)
-          val rows  = sets.map(s => of(s(0)) -> GroupRuns.OfSet(s(1), s(2).toLong, s(3).toDouble))
-          val found = GroupRuns(key, relations, rows.toMap, orders, pattern, runs, at)
-          Some(found).filter(g =>
-            g.sets.forall { case (set, s) => s.rows >= 0L && set.forall(g.relations.indices.contains) }
-          )
+          val rows = sets.map(s => of(s(0)) -> GroupRuns.OfSet(s(1), s(2).toLong, s(3).toDouble))
+          Some(GroupRuns(key, relations, rows.toMap, orders, pattern, runs, at))
         case "errors" =>
           val errors = sets.map(s => of(s(0)) -> EstimateErrors(s(1).toInt, s(2).toDouble, s(3).toDouble))
           val tables = elements(node.path("tables")).map(_.asText)
           val data   = stamp(fields(node.path("data").asText))
-          val found  = GroupErrors(key, tables, data, node.path("statistics").asText, errors.toMap, runs, at)
-          Some(found).filter(_.sets.values.forall(_.possible))
+          Some(GroupErrors(key, tables, data, node.path("statistics").asText, errors.toMap, runs, at))
         case _ => None
       }
     } catch { case _: NumberFormatException | _: IndexOutOfBoundsException => None }

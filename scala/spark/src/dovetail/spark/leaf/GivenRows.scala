@@ -33,10 +33,10 @@ final class GivenRows extends QueryExecutionListener {
       entries.filterNot(e => again(e.key)) ++ told.groupBy(_.key).values.map(_.last).toVector.sortBy(told.indexOf(_))
   }
 
-  /** Removes an entry, and tells whether there was one. */
-  def forget(key: (Boolean, String)): Boolean = synchronized {
+  /** Removes entries, and tells whether there were some. */
+  def forget(which: Entry => Boolean): Boolean = synchronized {
     val before = entries.size
-    entries = entries.filterNot(_.key == key)
+    entries = entries.filterNot(which)
     entries.size < before
   }
 

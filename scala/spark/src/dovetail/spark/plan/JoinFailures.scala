@@ -96,12 +96,16 @@ final class JoinFailures(files: StoreFiles) extends StoreState {
     }
   }
 
-  /** Removes all failures and returns how many there were. */
-  def clear(): Int = writing.synchronized {
+  /**
+   * Removes all failures.
+   *
+   * @return how many there were, and the reason why the next application still has them, or None if the file does not
+   *         have them
+   */
+  def clear(): (Int, Option[String]) = writing.synchronized {
     val n = (list.all.map(_.join) ++ unsent.keys).distinct.size
     synchronized { unsent = Map.empty; known = Some(Map.empty) }
-    list.remove(_ => true)
-    n
+    (n, list.remove(_ => true))
   }
 
   /**
@@ -141,8 +145,10 @@ object JoinFailures {
     list
   }
 
-  private def fromJson(json: JsonNode): Vector[JoinFailure] =
-    elements(json).take(MostFailures).filter(_.path("join").isTextual).map { e =>
+  private def fromJson(json: JsonNode): Vector[JoinFailure] = {
+    if (!json.isArray) throw new IllegalArgumentException("the file is no list.")
+    elements(json).take(MostFailures).map { e =>
+      if (!e.path("join").isTextual) throw new IllegalArgumentException("the file has a failure without join.")
       JoinFailure(
         e.get("join").asText,
         e.path("method").asText,
@@ -151,4 +157,5 @@ object JoinFailures {
         e.path("at").asText
       )
     }
+  }
 }

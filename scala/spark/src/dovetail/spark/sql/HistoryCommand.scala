@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.sql
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.dovetail.base.ErrorCondition.NotRecognizable
 import org.apache.spark.sql.dovetail.group.JoinGroup
@@ -14,11 +16,14 @@ object HistoryCommand {
 
   def forget(session: SparkSession, of: Option[Subject]): String = {
     ShowHistory.settle(session)
-    val history = History(session)
-    val gone    = of match {
+    val history         = History(session)
+    val (gone, unsaved) = of match {
       case None                => history.forget(_ => true)
       case Some(OfTable(name)) =>
-        val tables = HistoryForms.tables(new PlannedQuery(session, s"SELECT * FROM $name", Asker).top).toSet
+        lazy val former               = FormerNames(session, name)
+        val tables: String => Boolean =
+          try HistoryForms.tables(new PlannedQuery(session, s"SELECT * FROM $name", Asker).top).toSet
+          catch { case NonFatal(_) if history.now.entries.exists(_.tables.exists(former)) => former }
         history.forget(_.tables.exists(tables))
       case Some(OfQuery(sql)) =>
         val query = new PlannedQuery(session, sql, Asker)
@@ -29,7 +34,7 @@ object HistoryCommand {
         )
         history.forget(e => about.exists(_(e)))
     }
-    s"$gone entries of the history removed"
+    s"$gone entries of the history removed${SteerCommand.notStored(unsaved)}"
   }
 
   def save(session: SparkSession, path: String): String = {
@@ -41,8 +46,8 @@ object HistoryCommand {
 
   def load(session: SparkSession, path: String): String = {
     val entries = JsonFile.read(session, path)(HistoryFile.fromJson)
-    History(session).take(entries)
-    s"${entries.size} entries of the history read from $path"
+    val unsaved = History(session).take(entries)
+    s"${entries.size} entries of the history read from $path${SteerCommand.kept(unsaved)}"
   }
 
   private val Asker = "DOVETAIL FORGET HISTORY"

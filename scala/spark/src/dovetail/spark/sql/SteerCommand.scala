@@ -3,6 +3,8 @@ package org.apache.spark.sql.dovetail.sql
 import java.time.Instant
 import java.time.temporal.ChronoUnit
 
+import scala.util.control.NonFatal
+
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf, ErrorCondition, PlannedStatement}
@@ -11,7 +13,7 @@ import org.apache.spark.sql.dovetail.plan.JoinFailures
 import org.apache.spark.sql.dovetail.sql.Statement._
 import org.apache.spark.sql.dovetail.steer.{Capture, JsonFile, OrderHint, Pin, PinnedGroup, Pins}
 import org.apache.spark.sql.dovetail.table.PrivateColumns
-import org.apache.spark.sql.dovetail.leaf.GivenRows.OfQuery
+import org.apache.spark.sql.dovetail.leaf.GivenRows.{OfQuery, OfTable, Subject}
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.types.StringType
 import org.apache.spark.sql.{Row, SparkSession}
@@ -28,9 +30,12 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
       case SetRows(rows, of) =>
         GivenRows.set(session, Seq(form("SET ROWS")(of, rows.toDouble))); Seq(s"$rows rows for ${of.text}")
       case ForgetRows(None)    => Seq(s"${known.clear()} row counts removed")
-      case ForgetRows(Some(t)) => Seq(if (known.forget(form("FORGET ROWS")(t, 0.0).key)) s"removed: ${t.text}"
+      case ForgetRows(Some(t)) => Seq(if (forgotten(session, t)) s"removed: ${t.text}"
         else s"there was no row count for ${t.text}")
-      case ForgetFailures    => Seq(s"${JoinFailures(session).clear()} failed joins removed: they are allowed again")
+      case ForgetFailures =>
+        val (n, unsaved) = JoinFailures(session).clear()
+        val allowed      = if (unsaved.isEmpty) ": they are allowed again" else SteerCommand.notStored(unsaved)
+        Seq(s"$n failed joins removed$allowed")
       case ForgetHistory(of) => Seq(HistoryCommand.forget(session, of))
       case SaveHistory(path) => Seq(HistoryCommand.save(session, path))
       case LoadHistory(path) => Seq(HistoryCommand.load(session, path))
@@ -55,7 +60,7 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
           s"DOVETAIL UNPIN: there is no pin '$name'. Pins: ${SteerCommand.names(pins)}.",
           "pin" -> name
         )
-        Seq(s"pin '$name' removed${unsaved.fold("")(why => s" from this application, but not from the store: $why")}")
+        Seq(s"pin '$name' removed${SteerCommand.notStored(unsaved)}")
       case SavePins(path) =>
         JsonFile.write(session, path, Pin.toJson(pins.all)); Seq(s"${pins.all.size} pins written to $path")
       case LoadPins(path) =>
@@ -64,6 +69,24 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
         found.map(p => s"pin '${p.name}'${SteerCommand.kept(unsaved)}")
     }
     done.map(Row(_))
+  }
+
+  /** Removes a row count, also of a table or a query that Spark cannot plan any more. Tells whether there was. */
+  private def forgotten(session: SparkSession, of: Subject): Boolean = {
+    val known               = GivenRows(session)
+    def formerly(): Boolean = {
+      val byName = of match {
+        case OfTable(name) =>
+          val former = FormerNames(session, name)
+          known.forget(e => e.isTable && former(e.form))
+        case _: OfQuery => false
+      }
+      byName || known.forget(_.of == of)
+    }
+    try {
+      val key = new GivenRowsForm(session, "DOVETAIL FORGET ROWS")(of, 0.0).key
+      known.forget(_.key == key)
+    } catch { case NonFatal(_) if formerly() => true }
   }
 
   private def made(
@@ -132,5 +155,10 @@ private object SteerCommand {
 
   def names(pins: Pins): String = if (pins.all.isEmpty) "none" else pins.all.map(_.name).mkString(", ")
 
+  // the Python package recognizes statements that changed only this application by these words
+
   def kept(unsaved: Option[String]): String = unsaved.fold("")(why => s", in this application only: $why")
+
+  def notStored(unsaved: Option[String]): String =
+    unsaved.fold("")(why => s" from this application, but not from the store: $why")
 }

@@ -3,6 +3,8 @@ package org.apache.spark.sql.dovetail.store
 import java.io.{EOFException, InputStream, IOException}
 import java.util.concurrent.TimeUnit
 
+import scala.util.control.NonFatal
+
 import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.dovetail.base.{BoundedJson, BrokenFile, ErrorCondition, FailOpen}
@@ -26,6 +28,7 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
 ) {
   import JsonList._
 
+  // entries of the file when it was read or written last
   private var saved  = Vector.empty[A]
   private var stamp  = Option.empty[(Long, Long)]
   private var looked = Long.MinValue
@@ -56,26 +59,30 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
   /**
    * Removes entries. If the file cannot be written, they are removed from it at the next write.
    *
-   * @return reason why they are removed only in this application, or None if they were removed from the file
+   * @return reason why they are removed only in this application, or None if the file does not have them
    */
-  def remove(which: A => Boolean): Option[String] =
-    synchronized(changed(_.filterNot(which), all.filter(which).map(key).toSet))
+  def remove(which: A => Boolean): Option[String] = synchronized {
+    looked = Long.MinValue
+    val gone = all.filter(which).map(key).toSet
+    // a file that cannot be read may have such entries
+    if (gone.isEmpty && isSaved && fault.isEmpty) None else changed(_.filterNot(which), gone)
+  }
 
   /**
-   * Replaces the list by the result of `to`. An entry that `to` leaves out, because the list is full, may come back
-   * with the next write; [[remove]] is for entries that must not.
+   * Replaces the list by the result of `to`. If the file cannot be written, an entry of the file that `to` leaves out,
+   * because the list is full, stays; [[remove]] is for entries that must not.
    *
-   * @return reason why the new list exists only in this application, or None if it was saved
+   * @return reason why new entries exist only in this application, or None if they were saved
    */
   def change(to: Vector[A] => Vector[A]): Option[String] = changed(to, Set.empty)
 
   private def changed(to: Vector[A] => Vector[A], gone: Set[String]): Option[String] = synchronized {
     looked = Long.MinValue
     val (mine, without) = (unsaved, removed)
-    // this application has the new list, whatever happens to the file
-    unsaved = to(all)
-    removed = (without ++ gone) -- unsaved.map(key)
-    saved = Vector.empty
+    // this application has the changes, whatever happens to the file; what is as in the file belongs to the file
+    val here = to(all)
+    unsaved = here.filterNot(saved.toSet)
+    removed = (without ++ gone) -- here.map(key)
     try {
       files.locked {
         val after = to(merged(read().filterNot(e => without(key(e))), mine)).sortBy(key)
@@ -91,11 +98,12 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
     } catch {
       // a file system that cannot be loaded throws errors of many types
       case Survivable(e) =>
-        val why = ErrorCondition.text(e)
+        val why = reason(e)
         Some(if (why.contains(Setting)) why
         else if (isUnreadable(e))
-          s"$file is left as it is: ${why.stripSuffix(".")}. Remove entries, or correct the file."
-        else s"$file cannot be written: $why. Set $Setting to a directory that this user may write to.")
+          s"$file is left as it is: ${why.stripSuffix(".")}. Remove entries, or correct or delete the file."
+        else
+          s"$file cannot be written: ${why.stripSuffix(".")}. Set $Setting to a directory that this user may write to.")
     }
   }
 
@@ -126,7 +134,7 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
         broken = isBroken(e)
         // broken contents stay broken until the file changes
         if (broken) { saved = Vector.empty; stamp = there }
-        val why = Option(e.getMessage).getOrElse(e.toString)
+        val why = reason(e)
         fault = Some(why)
         // the message of a file system may have the number of the request
         val kind = if (broken) e.toString else e.getClass.getName
@@ -142,6 +150,12 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
     case _                                                            => false
   }
 
+  private def reason(e: Throwable): String = e match {
+    // without the line that tells where the parser got its bytes from
+    case e: JsonProcessingException => s"it is not JSON: ${e.getOriginalMessage}"
+    case _                          => ErrorCondition.text(e)
+  }
+
   private def due(): Boolean = {
     val now = TimeUnit.NANOSECONDS.toMillis(System.nanoTime())
     val is  = looked == Long.MinValue || files.local || now - looked > StatisticsStore.CheckMillis
@@ -154,8 +168,13 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
       case None => Vector.empty
       // this includes pipes, which would block the reader
       case Some((_, 0)) => throw new BrokenFile("the file is empty.")
-      case _            => fromJson(files.open(name)(BoundedJson.read(_: InputStream)))
+      case _            => parsed(files.open(name)(BoundedJson.read(_: InputStream)))
     }
+
+  /** Whatever the parser throws, the contents are to blame: it gets nothing else. */
+  private def parsed(json: JsonNode): Vector[A] =
+    try fromJson(json)
+    catch { case NonFatal(e) => throw new BrokenFile(Option(e.getMessage).getOrElse(e.toString)) }
 }
 
 object JsonList {
