@@ -155,8 +155,7 @@ private object SteerCommand {
 
   def names(pins: Pins): String = if (pins.all.isEmpty) "none" else pins.all.map(_.name).mkString(", ")
 
-  // the Python package recognizes statements that changed only this application by these words
-
+  // by these words, the Python package recognizes statements that changed only this application
   def kept(unsaved: Option[String]): String = unsaved.fold("")(why => s", in this application only: $why")
 
   def notStored(unsaved: Option[String]): String =

@@ -239,8 +239,8 @@ object StoreFiles {
 
   private def notWritable(directory: Any, e: Throwable): IOException = StoreNotWritable.ofPlace(
     e,
-    s"Dovetail cannot write statistics to $directory: ${ErrorCondition.text(e)}. Set spark.dovetail.store.path to a directory " +
-      "that this user may write to.",
+    s"Dovetail cannot write statistics to $directory: ${ErrorCondition.text(e)}. Set spark.dovetail.store.path to a " +
+      "directory that this user may write to.",
     "path" -> directory.toString
   )
 }
