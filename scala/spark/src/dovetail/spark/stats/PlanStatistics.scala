@@ -64,8 +64,10 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
     leaves.between(leaf, column, low, high)
 
   /** Whether all values of a column of a leaf are known to be between two numbers, by the footers of all its files. */
-  def within(leaf: LeafNode, column: Attribute, low: Double, high: Double): Boolean =
+  def within(leaf: LeafNode, column: Attribute, low: Double, high: Double): Boolean = {
+    readNow()
     leaves.within(leaf, column, low, high)
+  }
 
   /** A number that changes if the statistics of a table of the plan are collected anew, and are others then. */
   def version(plan: LogicalPlan): LazyValue[Long] = {

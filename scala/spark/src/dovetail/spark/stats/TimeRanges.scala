@@ -14,18 +14,20 @@ import org.apache.spark.sql.dovetail.predicates.TimeColumns
 object TimeRanges {
 
   def learn(plan: LogicalPlan, statistics: PlanStatistics): Unit = {
-    val asked = AttributeSet(converted(plan))
-    for (
-      leaf <- if (asked.isEmpty) Nil else plan.collectLeaves().collect { case l: LeafNode => l }; column <- leaf.output
-      if asked.contains(column)
-    ) {
-      PlanningTime.check()
-      if (TimeColumns.range(column.dataType).exists { case (low, high) => statistics.within(leaf, column, low, high) })
-        TimeColumns.add(column)
-    }
+    val asked  = AttributeSet(converted(plan))
+    val leaves = if (asked.isEmpty) Nil else plan.collectLeaves().collect { case l: LeafNode => l }
+    if (leaves.size >= LeastInputs)
+      for (leaf <- leaves; column <- leaf.output if asked.contains(column)) {
+        PlanningTime.check()
+        if (TimeColumns.range(column.dataType).exists { case (low, high) => statistics.within(leaf, column, low, high) })
+          TimeColumns.add(column)
+      }
   }
 
   private def converted(plan: LogicalPlan): Seq[Attribute] =
     if (!plan.containsPattern(CAST)) Nil
     else plan.flatMap(_.expressions).flatMap(_.collect(Function.unlift(TimeColumns.converted)))
+
+  /** Fewest inputs of a plan that has more than one order: for others, no file is opened. */
+  private val LeastInputs = 3
 }
