@@ -386,7 +386,7 @@ class HistorySuite extends HistoryTables {
   test("a file that is broken is no history, and is not written over; queries run") {
     remembering() { store =>
       Files.createDirectories(store)
-      def history(entries: String) = s"{\"version\": 1, \"history\": $entries}"
+      def history(entries: String) = s"""{"version": 1, "history": $entries}"""
       val unknown = Seq("[{\"kind\": \"runs\"}]", "[{\"new\": \"kind\"}]", "[1, null, {}]").map(history)
       (Seq("", "{", "[]", "{\"version\": 9}") ++ unknown).foreach {
         text =>
