@@ -258,6 +258,7 @@ class PinSuite extends StarSuite {
   }
 
   test("a hint in a statement of a SQL script leaves the rest of the script as it is") {
+    assume(spark.version >= "4.0")
     withTables("written")(withConf("spark.sql.scripting.enabled" -> "true", "spark.sql.ansi.enabled" -> "true") {
       spark.sql("CREATE TABLE written (v INT) USING parquet")
       spark.sql(

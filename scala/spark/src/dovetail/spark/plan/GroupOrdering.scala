@@ -11,7 +11,7 @@ import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, RepeatedInput
 import org.apache.spark.sql.dovetail.predicates.{ExpressionText, JoinPredicates}
 import org.apache.spark.sql.dovetail.history.{HistoryEntry, IcebergSnapshot, KnownRuns, RecognizedGroup, RunRecorder}
 import org.apache.spark.sql.dovetail.report.{Decision, DecisionBasis, GroupIdentity, GroupReport, Trace}
-import org.apache.spark.sql.dovetail.stats.PlanStatistics
+import org.apache.spark.sql.dovetail.stats.{CertainRows, PlanStatistics}
 import org.apache.spark.sql.dovetail.steer.{Capture, GroupForm, Steering}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -34,7 +34,7 @@ final class GroupOrdering(
   import GroupOrdering.{reported, OrderedGroup}
 
   private val search = new GroupSearch(planner, steering, preparation, statistics.uncertain, filters)
-  private val veto   = new OrderVeto(planner, needed)
+  private val veto   = new OrderVeto(planner, needed, new CertainRows(statistics))
   private val ranges = new RangeFilters(planner, statistics, filters)
 
   /** Groups for which this object chose the order, without an order that the user asked for. */

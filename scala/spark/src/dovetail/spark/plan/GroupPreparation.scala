@@ -10,7 +10,7 @@ import org.apache.spark.sql.dovetail.history.{HistoryForms, KnownGroup, KnownRun
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
 import org.apache.spark.sql.dovetail.report.Trace
-import org.apache.spark.sql.dovetail.stats.{CertainRows, PlanStatistics}
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.{GroupForm, Steering}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -22,7 +22,6 @@ import org.apache.spark.sql.internal.SQLConf
  * @param historyForms keys of the group in the history: for the look-up, and again after the query has run
  * @param memory       bytes of memory that a broadcast may take
  * @param room         memory that all broadcasts of the group may take
- * @param certain      inputs that certainly have a row
  * @param remarks      what was read for the estimates, for explain
  */
 final case class PreparedGroup(
@@ -34,7 +33,6 @@ final case class PreparedGroup(
     historyForms: LazyValue[HistoryForms],
     memory: Double,
     room: BroadcastRoom,
-    certain: CertainRows,
     remarks: Vector[String] = Vector.empty
 ) {
   def graph: JoinGraph = known.graph
@@ -67,8 +65,7 @@ final class GroupPreparation(
     repeated: RepeatedInputs,
     above: ClusteringAbove
 ) {
-  private val rare    = new RareInputs(planner, statistics)
-  private val certain = new CertainRows(statistics)
+  private val rare = new RareInputs(planner, statistics)
 
   // as they are now: the keys of the history may be computed later
   private lazy val settings = HistoryForms.Settings(SQLConf.get)
@@ -124,8 +121,7 @@ final class GroupPreparation(
       Trace.timed("history")(runs(graph, group.leaves, reduced, forms.value)),
       forms,
       planner.broadcastMemory,
-      planner.broadcasts.left(group.top),
-      certain
+      planner.broadcasts.left(group.top)
     )
     ready.copy(known = ready.known.copy(graph = steering.informed(ready.graph, ready.form)))
   }

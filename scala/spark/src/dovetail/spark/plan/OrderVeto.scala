@@ -2,9 +2,10 @@ package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.report.Decision
+import org.apache.spark.sql.dovetail.stats.CertainRows
 
 /** Reasons against an order, however much it saves. An order that the user asked for is not checked. */
-final class OrderVeto(planner: Planner, needed: NeededRows) {
+final class OrderVeto(planner: Planner, needed: NeededRows, certain: CertainRows) {
 
   /** Why the order must not be taken: its first rows cost too much, or Spark would have to copy a large input. */
   def ofOrder(ready: PreparedGroup, decision: Decision): Option[String] =
@@ -40,7 +41,7 @@ final class OrderVeto(planner: Planner, needed: NeededRows) {
     if (decision.asked.nonEmpty || !(decision.taken || spark.isOn)) None
     else {
       val plain  = spark(WrittenOrder(ready.group, optimized, marks = false))
-      val inputs = new SparedInputs(ready.leaves, i => ready.certain.conjuncts(ready.leaves(i)))
+      val inputs = new SparedInputs(ready.leaves, i => certain.conjuncts(ready.leaves(i)))
       def plan   = if (decision.taken) rebuilt else written
       inputs.exposed(plain, plan, ready.names.shown).orElse(inputs.skipped(plain, plan, ready.names.shown))
     }

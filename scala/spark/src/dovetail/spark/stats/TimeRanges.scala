@@ -19,7 +19,9 @@ object TimeRanges {
     if (leaves.size >= LeastInputs)
       for (leaf <- leaves; column <- leaf.output if asked.contains(column)) {
         PlanningTime.check()
-        if (TimeColumns.range(column.dataType).exists { case (low, high) => statistics.within(leaf, column, low, high) })
+        if (
+          TimeColumns.range(column.dataType).exists { case (low, high) => statistics.within(leaf, column, low, high) }
+        )
           TimeColumns.add(column)
       }
   }
