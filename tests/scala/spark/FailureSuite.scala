@@ -11,6 +11,7 @@ import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.plan.{GroupOrdering, PredicateOrder, ReorderJoins}
+import org.apache.spark.sql.dovetail.sql.CopiedSession
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.{SparkSession, SparkSessionExtensions}
 
@@ -218,7 +219,7 @@ class FailureSuite extends StarSuite {
             assert(DovetailSuite.sorted(session.sql(star).collect()) == answer(star))
             assert(setting.get(session.sessionState.conf).toString == setting.entry.defaultValueString)
             // Spark applies the session's settings again in the tasks of an RDD, and in a copy of the session
-            assert(session.range(2).rdd.count() == 2L && SessionCopy(session).range(2).rdd.count() == 2L)
+            assert(session.range(2).rdd.count() == 2L && CopiedSession(session).range(2).rdd.count() == 2L)
           }
         }
         assert(

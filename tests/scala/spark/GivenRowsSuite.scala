@@ -7,6 +7,7 @@ import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.leaf.GivenRows
+import org.apache.spark.sql.dovetail.sql.CopiedSession
 import org.apache.spark.sql.dovetail.sql.EstimateQuery
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.scalatest.BeforeAndAfterEach
@@ -63,7 +64,7 @@ class GivenRowsSuite extends StarSuite with BeforeAndAfterEach {
 
   test("rows hold in the copies of a session in which Spark plans caches and streams, and in no other session") {
     run("SET ROWS 123 FOR TABLE f")
-    assert(GivenRows(SessionCopy(spark)).all.map(_.rows) == Seq(123.0))
+    assert(GivenRows(CopiedSession(spark)).all.map(_.rows) == Seq(123.0))
     assert(GivenRows(spark.newSession()).all.isEmpty)
   }
 

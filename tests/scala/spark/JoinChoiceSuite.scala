@@ -11,6 +11,7 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.history.History
 import org.apache.spark.sql.dovetail.log.{ChosenJoin, QueryLog, Shortage}
 import org.apache.spark.sql.dovetail.plan._
+import org.apache.spark.sql.dovetail.sql.CopiedSession
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
@@ -300,7 +301,7 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
     def running = all.count(_.contains("FailedJoins"))
     val choice  = ChosenJoin(ChosenJoin.Broadcast, spark.range(1).queryExecution.optimizedPlan)
     (1 to 3).foreach(_ => FailedJoins.mayBe(choice, spark.newSession()))
-    FailedJoins.mayBe(choice, SessionCopy(spark))
+    FailedJoins.mayBe(choice, CopiedSession(spark))
     assert(running == 1, all.mkString(", "))
   }
 

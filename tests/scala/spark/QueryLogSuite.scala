@@ -15,6 +15,7 @@ import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.log.{LoggedRun, PlanSection, QueryLog, RunEnd}
 import org.apache.spark.sql.dovetail.plan.GroupOrdering
 import org.apache.spark.sql.dovetail.report.Trace
+import org.apache.spark.sql.dovetail.sql.CopiedSession
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart
 import org.apache.spark.sql.types.{LongType, StructField, StructType}
@@ -120,9 +121,9 @@ class QueryLogSuite extends StarSuite with Eventually {
   }
 
   test("the log of a session does not take the queries of its clone for its own") {
-    val session = SessionCopy(spark)
+    val session = CopiedSession(spark)
     withoutIdempotenceCheck(session.sql(star).queryExecution.executedPlan)
-    val clone = SessionCopy(session)
+    val clone = CopiedSession(session)
     withoutIdempotenceCheck(clone.sql(star.replace("c.w = 1", "c.w < 3")).collect())
     eventually(assert(queries(clone).map(_.getAs[Int]("runs")) == Vector(1)))
     assert(queries(session).map(_.getAs[Int]("runs")) == Vector(0))
@@ -186,7 +187,7 @@ class QueryLogSuite extends StarSuite with Eventually {
   }
 
   test("what a query computes has a name, unless its tables have very many columns") {
-    val session = SessionCopy(spark)
+    val session = CopiedSession(spark)
     val runs    = new ConcurrentLinkedQueue[LoggedRun]
     QueryLog(session).observe(run => { runs.add(run); () })
     val wide = StructType((0 until 1200).map(i => StructField(s"c$i", LongType)))

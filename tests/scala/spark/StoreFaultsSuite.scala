@@ -264,52 +264,43 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
   }
 
   test("while a list cannot be written: what it leaves out stays in the file, and what was removed does not") {
-    withDirectory { d =>
-      withConf(WatchedFileSystem.setting) {
-        val path     = new HadoopPath(s"${WatchedFileSystem.Scheme}:$d")
-        val files    = new StoreFiles(path, spark.sessionState.newHadoopConf())
-        def opened() = list(files)
-        val here     = opened()
-        assert(here.add(Vector("a", "b", "c", "d")).isEmpty)
-        WatchedFileSystem.readOnly = true
-        try assert(here.change(_.filterNot(_ == "a")).isDefined && here.remove(_ == "b").isDefined)
-        finally WatchedFileSystem.readOnly = false
-        assert(here.all == Vector("a", "c", "d") && opened().all == Vector("a", "b", "c", "d"))
-        assert(here.remove(_ == "b").isEmpty && opened().all == Vector("a", "c", "d"), "as soon as it can be written")
-      }
+    withList { (here, opened) =>
+      assert(here.add(Vector("a", "b", "c", "d")).isEmpty)
+      whileReadOnly(assert(here.change(_.filterNot(_ == "a")).isDefined && here.remove(_ == "b").isDefined))
+      assert(here.all == Vector("a", "c", "d") && opened().all == Vector("a", "b", "c", "d"))
+      assert(here.remove(_ == "b").isEmpty && opened().all == Vector("a", "c", "d"), "as soon as it can be written")
     }
   }
 
   test("after a failed write only the changes are unsaved: what another application removes does not come back") {
-    withDirectory { d =>
-      withConf(WatchedFileSystem.setting) {
-        val path     = new HadoopPath(s"${WatchedFileSystem.Scheme}:$d")
-        val files    = new StoreFiles(path, spark.sessionState.newHadoopConf())
-        def opened() = list(files)
-        val here     = opened()
-        assert(here.add(Vector("a", "b")).isEmpty)
-        WatchedFileSystem.readOnly = true
-        try assert(here.add(Vector("b", "c")).isDefined)
-        finally WatchedFileSystem.readOnly = false
-        val places = here.all.map(here.place)
-        assert(places == Vector(here.file, here.file, "this application") && !here.isSaved)
-        assert(opened().remove(_ == "a").isEmpty)
-        assert(here.add(Vector("d")).isEmpty && here.isSaved)
-        assert(opened().all == Vector("b", "c", "d") && here.all == opened().all)
-      }
+    withList { (here, opened) =>
+      assert(here.add(Vector("a", "b")).isEmpty)
+      whileReadOnly(assert(here.add(Vector("b", "c")).isDefined))
+      val places = here.all.map(here.place)
+      assert(places == Vector(here.file, here.file, "this application") && !here.isSaved)
+      assert(opened().remove(_ == "a").isEmpty)
+      assert(here.add(Vector("d")).isEmpty && here.isSaved)
+      assert(opened().all == Vector("b", "c", "d") && here.all == opened().all)
     }
   }
 
   test("an empty change of a store that cannot be written needs no write") {
-    withDirectory { d =>
-      withConf(WatchedFileSystem.setting) {
-        val path = new HadoopPath(s"${WatchedFileSystem.Scheme}:$d")
-        val here = list(new StoreFiles(path, spark.sessionState.newHadoopConf()))
-        WatchedFileSystem.readOnly = true
-        try assert(here.remove(_ => true).isEmpty)
-        finally WatchedFileSystem.readOnly = false
-      }
+    withList((here, _) => whileReadOnly(assert(here.remove(_ => true).isEmpty)))
+  }
+
+  /** Runs a test on a list in a file, and on the same list as another application opens it. */
+  private def withList(body: (JsonList[String], () => JsonList[String]) => Unit): Unit = withDirectory { d =>
+    withConf(WatchedFileSystem.setting) {
+      val path  = new HadoopPath(s"${WatchedFileSystem.Scheme}:$d")
+      val files = new StoreFiles(path, spark.sessionState.newHadoopConf())
+      body(list(files), () => list(files))
     }
+  }
+
+  private def whileReadOnly(body: => Unit): Unit = {
+    WatchedFileSystem.readOnly = true
+    try body
+    finally WatchedFileSystem.readOnly = false
   }
 
   private def list(files: StoreFiles) = new JsonList[String](files, "list.json", "Entries", (text: String) => text)(

@@ -3,6 +3,6 @@ package org.apache.spark.sql.dovetail.sql
 import org.apache.spark.sql.SparkSession
 
 /** A session with the settings, views and listeners of another one, as Spark makes it for a streaming query. */
-private[sql] object CopiedSession {
+private[dovetail] object CopiedSession {
   def apply(session: SparkSession): SparkSession = session.cloneSession()
 }

@@ -121,7 +121,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan], nonEmpty: Int => Option[Ve
    * for shields of the written plan: Dovetail may give an input of a new one a filter by the keys of another input.
    */
   private def isIdle(shield: Shield, plan: LogicalPlan): Boolean =
-    shield.when.isEmptiness && (shield.leaves.toSeq match {
+    shield.when.isInstanceOf[NoRows] && (shield.leaves.toSeq match {
       case Seq(leaf) =>
         nonEmpty(leaf).exists { known =>
           def above = plan.collect { case f: Filter if of(f) == shield.leaves => Conjuncts(f.condition) }.flatten
@@ -307,20 +307,21 @@ object SparedInputs {
   }
 
   /** What must be true of an input so that another one is not read. */
-  sealed abstract private class Spares(val shown: String, val isEmptiness: Boolean = false)
-  private case object NoRow extends Spares("are no rows of", isEmptiness = true)
+  sealed abstract private class Spares(val shown: String)
+  sealed abstract private class NoRows extends Spares("are no rows of")
+  private case object NoRow            extends NoRows
 
   /**
    * Like `NoRow`, but only if Spark generates code for the query. Such code still reads its own input, up to the join
    * with the empty broadcast.
    */
-  private case object NoRowBelow extends Spares("are no rows of", isEmptiness = true)
+  private case object NoRowBelow extends NoRows
 
   /** Like `NoRow`, but the other input is started, too, and usually too late to be noticed. */
-  private case object NoRowEarlier extends Spares("are no rows of", isEmptiness = true)
+  private case object NoRowEarlier extends NoRows
 
   /** Like `NoRowEarlier`, but the other input has to wait for an exchange, while the sparing one has not. */
-  private case object NoRowBefore extends Spares("are no rows of", isEmptiness = true)
+  private case object NoRowBefore extends NoRows
   private case object NoFile      extends Spares("are no files of")
   private case object AnyRow      extends Spares("are rows of")
   private case object NullKey     extends Spares("is a NULL in the key of")

@@ -174,7 +174,7 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
   /** Whatever the parser throws, the contents are to blame: it gets nothing else. */
   private def parsed(json: JsonNode): Vector[A] =
     try fromJson(json)
-    catch { case NonFatal(e) => throw new BrokenFile(Option(e.getMessage).getOrElse(e.toString)) }
+    catch { case NonFatal(e) => throw new BrokenFile(ErrorCondition.text(e)) }
 }
 
 object JsonList {
