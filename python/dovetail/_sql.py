@@ -82,6 +82,9 @@ _STOPPED = "the session is stopped. Start one with dovetail.enable(SparkSession.
 # Hadoop accepts one slash after "file:".
 _SHORTENED_URI = re.compile(r"(?!file:)[A-Za-z][A-Za-z0-9+.-]+:/(?!/)")
 
+# First part of the names of Dovetail's settings.
+_OURS = "spark.dovetail."
+
 # One lock per session and setting that a call changes for a while. Settings belong to all threads of a session.
 _CHANGES: WeakKeyDictionary[SparkSession, dict[str, threading.RLock]] = WeakKeyDictionary()
 _CHANGES_LOCK = threading.Lock()
@@ -293,17 +296,25 @@ def settings(spark: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
     with ExitStack() as held:
         for lock in locks:
             held.enter_context(lock)
-        before = {key: setting(spark, key) for key in values}
+        # all of them are restored, even if one fails
+        for key in values:
+            held.callback(_restore, spark, key, setting(spark, key))
+        for key, value in values.items():
+            spark.conf.set(key, value)
+        yield
+
+
+def _restore(spark: SparkSession, key: str, old: str | None) -> None:
+    """Sets a configuration key to its earlier value."""
+    if old is not None:
         try:
-            for key, value in values.items():
-                spark.conf.set(key, value)
-            yield
-        finally:
-            for key, old in before.items():
-                if old is None:
-                    spark.conf.unset(key)
-                else:
-                    spark.conf.set(key, old)
+            spark.conf.set(key, old)
+            return
+        except Exception:
+            # a wrong value from spark-defaults.conf had no effect, and no statement may set it
+            if not key.startswith(_OURS):
+                raise
+    spark.conf.unset(key)
 
 
 @contextmanager

@@ -7,7 +7,7 @@ import warnings
 from dovetail.errors import DovetailWarning
 
 # The words of the jar (SteerCommand.scala) for what it did only in this application; the reason follows.
-_ONLY_HERE = (", in this application only: ", " from this application, but not from the store: ")
+_ONLY_HERE = (", in this application only: ", " from this application, but not from the store: ", "; the entries of ")
 
 
 def warn_if_unchanged(done: list[str]) -> None:

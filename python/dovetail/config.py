@@ -49,8 +49,9 @@ class Config(ConfigBase):
             the best plan so far is taken, the rest stays as written, and explain lists what was cut.
             spark.dovetail.footers.maxMs and spark.dovetail.reorder.maxPlanningMs are parts of this time and end with
             it. The first query of a JVM, which has to load classes, has twice as long.
-        planning_budget_ms: Milliseconds that the search for one group of joins may take, within
-            spark.dovetail.planning.maxMs. After that, the best plan so far is taken.
+        planning_budget_ms: Milliseconds that each step of the search for one group of joins may take: the exact search,
+            the improvement of an approximate plan, and the search for Bloom filters. After that, the best plan so far
+            is taken. All steps end with spark.dovetail.planning.maxMs.
         exact_pairs: Pairs of sub-plans that the exact search may consider for one group of joins. Beyond this number, a
             linearized and a greedy search take over, and their plan is improved piece by piece. 0 searches greedily
             only. A star of 16 relations has 245760 pairs, a clique of 12 has 261625.
@@ -92,8 +93,8 @@ class Config(ConfigBase):
             that spark.dovetail.reorder.minGain requires. Spark accepts an order with one more exchange only if
             spark.sql.adaptive.customCostEvaluatorClass is dovetail.DovetailCostEvaluator. Needs
             spark.sql.adaptive.enabled.
-        reorder_exclude_tables: Tables, separated by commas: t, db.t, or a pattern with *. A group of joins that reads
-            one of them stays as written. For one query, use the SQL hint /*+ DOVETAIL_OFF */.
+        reorder_exclude_tables: Tables, separated by commas: t, db.t, catalog.db.t, or a pattern with *. A group of
+            joins that reads one of them stays as written. For one query, use the SQL hint /*+ DOVETAIL_OFF */.
         stats_publish: Whether Spark's own optimizer sees Dovetail's statistics: rows, size and columns of tables of
             files whose rows were all counted, from footers or by DOVETAIL ANALYZE. EXPLAIN COST shows them, and Spark's
             CBO uses them if it is on. Physical planning and adaptive execution use Spark's own sizes. Publishing takes

@@ -42,7 +42,7 @@ class UnsupportedSparkError(DovetailError):
 
 
 class JarMissingError(DovetailError):
-    """The jar of a supported Spark line is missing from the package."""
+    """The jar of a supported Spark line is missing from the package, or spark.jars cannot name its path."""
 
 
 class SessionRunningError(DovetailError):

@@ -123,14 +123,19 @@ def save(spark: SparkSession, path: str | PathLike[str]) -> None:
 
     Args:
         spark: A session with Dovetail, classic or Connect.
-        path: The file, as text or as a path object; a URI must be text. An existing file is replaced.
+        path: The file, as text or as a path object; a URI must be text. An existing file is replaced, unless the
+            store's file of pins cannot be read.
 
     Raises:
         NotEnabledError: The session does not have Dovetail.
         StatementError: The file cannot be written, or `path` is not a path.
+
+    Warns:
+        DovetailWarning: The store's file of pins cannot be read, so only the pins of this application were written.
     """
     _sql.require_dovetail(spark)
-    _sql.statement_rows(spark, f"DOVETAIL SAVE PINS {_sql.path_literal(spark, path)}")
+    done = _sql.statement_rows(spark, f"DOVETAIL SAVE PINS {_sql.path_literal(spark, path)}")
+    warn_if_unchanged([row[0] for row in done])
 
 
 def load(spark: SparkSession, path: str | PathLike[str]) -> Listing[Pin]:

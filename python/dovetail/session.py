@@ -14,7 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dovetail import _launch, _py4j, _sql
 from dovetail._error_text import kind_of
 from dovetail.config import Config
-from dovetail.errors import RemoteServerError, SessionRunningError, StatementError, UnsupportedSparkError
+from dovetail.errors import (
+    JarMissingError,
+    RemoteServerError,
+    SessionRunningError,
+    StatementError,
+    UnsupportedSparkError,
+)
 from dovetail.jars import EXTENSION, JAR_PREFIX, jar_path, line_of, parse_line, pyspark_version
 
 if TYPE_CHECKING:
@@ -35,6 +41,9 @@ COST_EVALUATOR_KEY = "spark.sql.adaptive.customCostEvaluatorClass"
 
 # Keys that contain the jars of a submitted job; which one depends on the cluster manager and the deploy mode.
 SUBMITTED_JARS_KEYS = (JARS_KEY, "spark.repl.local.jars", "spark.yarn.dist.jars", "spark.driver.extraClassPath")
+
+# Characters that Spark does not take as a part of a path in spark.jars: separators, fragments, patterns.
+_NOT_IN_LISTS = frozenset(",#[]{}*?")
 
 Builder = TypeVar("Builder")
 
@@ -62,7 +71,7 @@ def enable(builder: Builder, **config: Any) -> Builder:
             process.
         RemoteServerError: The builder points to a remote Spark Connect server.
         UnsupportedSparkError: Dovetail has no jar for the installed pyspark.
-        JarMissingError: The jar is missing from this installation.
+        JarMissingError: The jar is missing from this installation, or spark.jars cannot name its path.
         ConfigError: The name or value of a setting is wrong, in `config` or in the builder's options.
 
     Example::
@@ -177,7 +186,13 @@ def _jar(options: dict[str, str]) -> str:
                     f"(pyspark {version}). Remove it; enable() adds the right jar."
                 )
             return entry
-    return jar_path(version)
+    jar = jar_path(version)
+    if not _NOT_IN_LISTS.isdisjoint(jar):
+        raise JarMissingError(
+            f"spark.jars cannot name {jar}: the path has one of the characters {' '.join(sorted(_NOT_IN_LISTS))}. "
+            "Install Dovetail into another directory, or copy the jar to one and put its path into spark.jars."
+        )
+    return jar
 
 
 def _refuse_remote(options: dict[str, str]) -> None:

@@ -192,6 +192,7 @@ say(config.card_weight, config.enabled)
 
 def test_refusals_before_any_jvm(run_python: Any, tmp_path: Path) -> None:
     shutil.copy(jars.JARS / "lines.json", tmp_path)
+    shutil.copytree(jars.JARS, tmp_path / "a,b")
     done = run_python(
         START
         + """
@@ -208,6 +209,8 @@ refused(lambda: dovetail.enable("local[1]"))
 from dovetail import jars
 jars.JARS = Path(sys.argv[1])
 refused(lambda: dovetail.enable(builder()))
+jars.JARS = Path(sys.argv[1]) / "a,b"
+refused(lambda: dovetail.enable(builder()))
 import pyspark
 pyspark.__version__ = "9.9.0"
 refused(lambda: dovetail.enable(builder()))
@@ -216,7 +219,7 @@ say(SparkContext._gateway)
 """,
         str(tmp_path),
     )
-    name, value, option, remote, environment, no_session, no_builder, no_jar, newer, gateway = lines(done)
+    name, value, option, remote, environment, no_session, no_builder, no_jar, comma, newer, gateway = lines(done)
     assert name.startswith("ConfigError | unknown setting 'card_wait'. Did you mean card_weight?")
     assert value.startswith("ConfigError | card_weight=2")
     assert option.startswith("ConfigError | cost_model='cheap'")
@@ -227,6 +230,7 @@ say(SparkContext._gateway)
     assert no_session.startswith("StatementError | no Spark session")
     assert no_builder.startswith("StatementError | enable() takes a session builder")
     assert no_jar.startswith("JarMissingError")
+    assert comma.startswith("JarMissingError | spark.jars cannot name ")
     assert newer.startswith("UnsupportedSparkError")
     assert f"Supported Spark lines: {LISTED}" in newer
     assert gateway == "None"

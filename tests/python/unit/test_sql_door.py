@@ -95,6 +95,21 @@ def test_a_thread_waits_until_another_one_has_put_the_switch_back() -> None:
     assert session.conf.values == {}
 
 
+def test_a_wrong_value_of_a_file_is_unset_and_all_others_are_put_back() -> None:
+    session: Any = Session()
+    session.conf.values = {"spark.dovetail.enabled": "yes", "spark.x": "1", "spark.dovetail.z": "2"}
+
+    def checked(key: str, value: str) -> None:
+        if value == "yes":
+            raise ValueError("spark.dovetail.enabled is no boolean")
+        session.conf.values[key] = value
+
+    session.conf.set = checked
+    with _sql.settings(session, {"spark.dovetail.enabled": "true", "spark.x": "8", "spark.dovetail.z": "9"}):
+        assert session.conf.values == {"spark.dovetail.enabled": "true", "spark.x": "8", "spark.dovetail.z": "9"}
+    assert session.conf.values == {"spark.x": "1", "spark.dovetail.z": "2"}
+
+
 def test_a_stopped_session_is_told() -> None:
     stopped: Any = Session(context=None)
     with pytest.raises(SessionStoppedError, match=r"the session is stopped\. Start one with"):

@@ -182,7 +182,7 @@ class FooterTruthSuite extends DovetailSuite {
     FooterCache.clear()
     val column      = ColumnFooter("c", 1L, None, Kind.Other, None, 0L)
     val text        = Texts("a" * 60, "b" * 60)
-    val chunk       = Chunk(1.0, Some(text), DictionaryPlace(4L, 1.0, None, None, "SNAPPY", 1.0))
+    val chunk       = Chunk(1.0, Some(text), DictionaryPlace(4L, 1.0, None, None, "SNAPPY", 1.0, plain = true))
     val long        = column.copy(ends = Some(text), chunks = Vector.fill(16)(chunk), groups = 16)
     def key(i: Int) = FileKey(s"file:/t/$i", 1L, 1L)
     // many columns of numbers, and few columns of texts in many row groups

@@ -61,6 +61,15 @@ class GroupBroadcastsSuite extends AnyFunSuite {
     assert(allowance.left(first) == BroadcastRoom.of(one) && allowance.left(other) != BroadcastRoom.of(one))
   }
 
+  test("a copy of a group takes memory of its own if Spark computes equal plans again") {
+    val plan = Filter(Literal(true), LocalRelation(AttributeReference("c", IntegerType)()))
+    for (reuses <- Seq(true, false)) {
+      val allowance = new BroadcastAllowance(one, reuses)
+      allowance.take(plan, BroadcastRoom(800, 800))
+      assert((allowance.left(plan) == BroadcastRoom.of(one)) == reuses)
+    }
+  }
+
   test("nested loops in two groups share the memory of the query") {
     val (first, second) = (loop(0, 1, 800), loop(2, 3, 800))
     val allowance       = new BroadcastAllowance(one)

@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail
 
 import java.nio.file.{Files, Path}
 import java.nio.file.attribute.FileTime
+import java.util.UUID
 import java.util.concurrent.TimeUnit
 
 import scala.util.Random
@@ -47,14 +48,20 @@ class HistoryFaultsSuite extends DovetailSuite {
       }
 
       // what a killed writer was writing is removed by the first write after a day
-      val abandoned = Files.createFile(directory.resolve(".history.json.killed.tmp"))
-      Files.setLastModifiedTime(
-        abandoned,
-        FileTime.fromMillis(System.currentTimeMillis() - TimeUnit.HOURS.toMillis(25))
+      val abandoned = directory.resolve(s".history.json.${UUID.randomUUID()}.tmp")
+      // files of other programs stay, also if they have names like these
+      val foreign = Seq("report.tmp", ".lock", ".history.json.tmp", s".other.${UUID.randomUUID()}.tmp").map(
+        directory.resolve(_)
+      )
+      (abandoned +: foreign).foreach(file =>
+        Files.setLastModifiedTime(
+          Files.createFile(file),
+          FileTime.fromMillis(System.currentTimeMillis() - TimeUnit.HOURS.toMillis(25))
+        )
       )
       val mine = HistoryWriter.history(directory.toString)
       HistoryWriter.record(mine, "mine", 1)
-      assert(!Files.exists(abandoned))
+      assert(!Files.exists(abandoned) && foreign.forall(Files.exists(_)))
       look()
       assert(last("mine") == 1L && Files.exists(directory.resolve("history.json")))
       assert(!Files.list(directory).anyMatch(_.toString.endsWith(StoreFiles.Suffix)))

@@ -10,12 +10,15 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.AnalysisException
 import org.apache.spark.sql.dovetail.base.{BoundedJson, DovetailConf}
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.history.{
+  DataStamps,
   EstimateErrors,
   GroupErrors,
   GroupRuns,
   History,
   HistoryFile,
+  HistoryForms,
   MeasuredOrder,
   ShowHistory
 }
@@ -42,6 +45,37 @@ class HistorySuite extends HistoryTables {
       assert(runs(star).toSet == first.toSet)
       dovetail(on = false)(assert(spark.sql(star).collect().toSet == first.toSet))
     }
+  }
+
+  test("runs that may have skipped files are not recorded") {
+    remembering() { _ =>
+      withConf("spark.sql.files.ignoreMissingFiles" -> "true") { runs(star); assert(counted(star).isEmpty) }
+      runs(star)
+      assert(counted(star).nonEmpty)
+    }
+  }
+
+  test("the same files are other data as another partition, and paths are told without the values in them") {
+    withTables("h_parted")(withDirectory { d =>
+      spark.sql(s"CREATE TABLE h_parted (k INT, kind STRING) USING parquet PARTITIONED BY (kind) LOCATION '$d/t'")
+      for (name <- Seq("new", "old")) {
+        spark.range(3).selectExpr("CAST(id AS INT) k").write.parquet(d.resolve(name).toString)
+        spark.sql(s"ALTER TABLE h_parted ADD PARTITION (kind = '$name') LOCATION '${d.resolve(name)}'")
+      }
+      def stamp = {
+        val plan = optimized("SELECT * FROM h_parted")
+        withConf(DovetailConf.PlanningMaxMs.key -> "60000")(PlanningTime.ofItsOwn(spark.sessionState.conf)(
+          new DataStamps()(plan)
+        )).flatten
+      }
+      val first = stamp
+      spark.sql(s"ALTER TABLE h_parted PARTITION (kind = 'new') SET LOCATION '${d.resolve("old")}'")
+      spark.sql(s"ALTER TABLE h_parted PARTITION (kind = 'old') SET LOCATION '${d.resolve("new")}'")
+      assert(first.isDefined && stamp.isDefined && stamp != first)
+      spark.range(3).write.parquet(d.resolve("t2/customer=Smith").toString)
+      val told = HistoryForms.tables(spark.read.parquet(s"$d/t2/customer=Smith").queryExecution.analyzed)
+      assert(told.size == 1 && told.head.endsWith("/t2"), told)
+    })
   }
 
   test("what the user said of a part counts more than what runs have counted") {
@@ -236,6 +270,11 @@ class HistorySuite extends HistoryTables {
       assert(counted(star).isEmpty)
       assert(say(s"LOAD HISTORY '$file'").startsWith("2 entries"))
       assert(counted(star).nonEmpty)
+      // the plan of a cached table does not name the table
+      spark.sql("CACHE TABLE h_a")
+      try assert(say("FORGET HISTORY FOR TABLE h_a") == "2 entries of the history removed")
+      finally spark.sql("UNCACHE TABLE h_a")
+      assert(say(s"LOAD HISTORY '$file'").startsWith("2 entries"))
       assert(say(s"FORGET HISTORY FOR $star") == "2 entries of the history removed")
       runs(star)
       assert(say("FORGET HISTORY") == "2 entries of the history removed")
@@ -397,6 +436,13 @@ class HistorySuite extends HistoryTables {
             assert(runs(star).nonEmpty)
             History(spark).save()
             assert(Files.readString(broken.resolve("history.json")) == text)
+            // a copy without its entries replaces no other copy
+            val copy           = Files.writeString(store.resolve("copy.json"), "a copy of before")
+            def save(to: Path) = spark.sql(s"DOVETAIL SAVE HISTORY '$to'").head().getString(0)
+            val refused        = intercept[Exception](save(copy)).getMessage
+            assert(refused.contains("there is a file already, and the entries of "), refused)
+            assert(Files.readString(copy) == "a copy of before")
+            assert(save(store.resolve(s"copy of ${broken.getFileName}")).contains("; the entries of "))
             // what has run is in memory, and the file stays
             val said = spark.sql("DOVETAIL FORGET HISTORY").head().getString(0)
             assert(said.contains("removed from this application, but not from the store: "), said)

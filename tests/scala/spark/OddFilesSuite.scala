@@ -107,6 +107,23 @@ class OddFilesSuite extends DovetailSuite {
     }
   }
 
+  test("rows of ORC files whose columns go by position are those of this schema and setting alone") {
+    withDirectory { d =>
+      val path = d.resolve("t").toString
+      range.selectExpr("5 _col0", "CAST(id AS INT) _col1").write.orc(path)
+      def data(schema: String) = spark.read.schema(schema).orc(path).where("y = 5")
+      for (schema <- Seq("x INT, y INT", "y INT, x INT")) exactRows(data(schema))
+      val named = d.resolve("named").toString
+      range.selectExpr("5 x", "CAST(id AS INT) y").write.orc(named)
+      def read = spark.read.schema("y INT, x INT").orc(named).where("y = 5")
+      exactRows(read)
+      withConf("orc.force.positional.evolution" -> "true") {
+        assert(read.count() == Rows)
+        exactRows(read)
+      }
+    }
+  }
+
   test("what files have under the name of a partition column is not read") {
     Seq("parquet", "orc", "csv", "json").foreach { format =>
       withDirectory { d =>
@@ -132,6 +149,33 @@ class OddFilesSuite extends DovetailSuite {
         holds(spark.table("padded").where("k < 10"))
         assert(known(spark.table("padded"), "c"))
       }
+    }
+  }
+
+  test("texts outside of a dictionary that share their beginnings: no bytes of pages bound them") {
+    withDirectory { d =>
+      val path = d.resolve("t").toString
+      range.selectExpr("id k", s"IF(id < ${Rows / 2}, 'ok', concat(repeat('x', 4000), id)) note").write
+        .option("parquet.writer.version", "v2").option("parquet.page.row.count.limit", "100").parquet(path)
+      holds(spark.read.parquet(path))
+    }
+  }
+
+  test("fields of a struct that files lack take their place in each row all the same") {
+    val fields = (0 until 400).map(i => s"'f$i', $i").mkString(", ")
+    for (format <- Seq("parquet", "orc")) withDirectory { d =>
+      val path = d.resolve("t").toString
+      range.selectExpr(
+        "id k",
+        "named_struct('f0', 1) s",
+        "array(named_struct('f0', 1)) l"
+      ).write.format(format).save(path)
+      spark.range(1).selectExpr("id k", s"named_struct($fields) s", s"array(named_struct($fields)) l").write
+        .format(format).mode("append").save(path)
+      val data = spark.read.option("mergeSchema", "true").format(format).load(path)
+      assert(data.selectExpr("size(from_json(to_json(s), 'MAP<STRING, INT>'))").count() == Rows + 1)
+      holds(data)
+      holds(data.select("s"))
     }
   }
 

@@ -1,7 +1,9 @@
 package org.apache.spark.sql.dovetail
 
 import dovetail.kernel.enumerate.Shape
+import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.report.GroupReport
 import org.apache.spark.sql.dovetail.steer.OrderHint
 
@@ -26,6 +28,18 @@ class OrderHintSuite extends StarSuite {
         s"$asked: ${order(g)}"
       )
       assert(answer(sql) == plain, asked)
+    }
+  }
+
+  test("a relation without a name is never meant, and a bucket gives its name to the files in its root") {
+    val nameless = Vector(Vector("a"), Vector("b"), Vector("c", ""))
+    assert(OrderHint.read("((a b) c)", nameless).isRight && OrderHint.read("((a b) )", nameless).isLeft)
+    withDirectory { d =>
+      withConf("fs.viewfs.mounttable.bucket.linkMergeSlash" -> d.toUri.toString) {
+        val read   = spark.read.schema("id BIGINT").parquet("viewfs://bucket/")
+        val leaves = read.queryExecution.analyzed.collectLeaves().collect { case l: LeafNode => l }
+        assert(leaves.map(LeafNames.name) == Seq("bucket"))
+      }
     }
   }
 

@@ -1,6 +1,8 @@
 package org.apache.spark.sql.dovetail
 
+import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, SubqueryAlias}
+import org.apache.spark.sql.dovetail.deadline.ListedFiles
 import org.apache.spark.sql.dovetail.group.Preparation
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation}
 
@@ -42,6 +44,28 @@ class PreparationSuite extends DovetailSuite {
     assert(partitions("day > '1' AND name IN (SELECT max(id) FROM range(3))").contains(2))
     assert(partitions("day > '1' AND rpad(name, 1000, 'x') > 'a'").contains(2))
     assert(partitions("day > '1' AND (user_name(name) = 'a' OR day = '2')").contains(2))
+  }
+
+  test("predicates of computed columns do not keep them either, because no partition has these") {
+    val sql  = "SELECT day, count(*) FROM visits WHERE day = '1' GROUP BY day HAVING user_day(max(name)) > '0'"
+    val plan = Preparation.pruned(
+      spark,
+      spark.sql(sql).queryExecution.analyzed.transform {
+        case SubqueryAlias(_, child) => child
+      }
+    )
+    assert(plan.collectLeaves().flatMap(index(_)).forall(!_.isInstanceOf[CatalogFileIndex]))
+  }
+
+  test("if partitions cannot be pruned early, nobody asks for the files of all of them") {
+    def files(where: String): Boolean =
+      QueryPlanningTracker.withTracker(new QueryPlanningTracker) {
+        val plan = spark.sql(s"SELECT * FROM visits WHERE $where").queryExecution.analyzed.transform {
+          case SubqueryAlias(_, child) => child
+        }
+        Preparation.pruned(spark, plan).collectLeaves().flatMap(index(_)).flatMap(ListedFiles(_)).nonEmpty
+      }
+    assert(files("day = '1'") && files("name = 'a'") && !files("user_day(day) = '1'"))
   }
 
   test("a function of the user on a partition column is not computed twice") {

@@ -32,6 +32,15 @@ class RowPlacesSuite extends StarSuite {
     sameAnswer(s"SELECT * FROM ($joined) TABLESAMPLE (50 PERCENT) REPEATABLE (7)", reorders = false)
   }
 
+  test("a column that doubles with each projection is not written out, to find out whether a LIMIT may stop") {
+    val grown = (1 to 60).foldLeft(spark.sql(s"SELECT v, CAST(k1 AS STRING) AS name FROM ($joined)"))((frame, i) =>
+      frame.withColumn("name", when(col("name") === s"n$i", s"m$i").otherwise(col("name")))
+    )
+    // a second thread would go on with it
+    val plan = grown.groupBy("name").count().limit(5).queryExecution.optimizedPlan
+    assert(plan.collectLeaves().size >= 4)
+  }
+
   test("inputs with such expressions, and other branches of the query, do not keep a group from being reordered") {
     val numbered = joined.replace("FROM f JOIN", "FROM (SELECT *, monotonically_increasing_id() AS n FROM f) f JOIN")
     assert(reordered(numbered))

@@ -97,9 +97,9 @@ class SparedInputsSuite extends DovetailSuite {
       // read by its path: the catalog knows no size of a partitioned table, and Spark does not broadcast it
       val parts = d.resolve("parts").toString
       spark.sql("SELECT k, v, v % 2 AS p FROM few").write.partitionBy("p").parquet(parts)
-      def over(of: String, from: String = "few") =
-        s"SELECT count(*), max(many.t) FROM $from few JOIN digits ON few.k = digits.k JOIN many ON digits.j = many.j " +
-          s"WHERE $of AND CAST(digits.name AS INT) >= 0 AND many.w < 5"
+      def over(of: String, from: String = "few", also: String = "1") =
+        s"SELECT count(*), max(many.t), max($also) FROM $from few JOIN digits ON few.k = digits.k " +
+          s"JOIN many ON digits.j = many.j WHERE $of AND CAST(digits.name AS INT) >= 0 AND many.w < 5"
       def stays(sql: String) = {
         sameAnswer(sql, reorders = false)
         val reasons = dovetail(on = true)(traced(sql)._2.groups.map(_.reason))
@@ -113,9 +113,57 @@ class SparedInputsSuite extends DovetailSuite {
           stays(over("few.v < (SELECT max(w) FROM many)"))    // no row is known to pass
           stays(over("few.v % 10 <> 3", s"parquet.`$parts`")) // Spark may skip its partitions
           withConf("spark.sql.files.ignoreMissingFiles" -> "true")(stays(seen)) // or its files
+          // its records may be malformed in columns that are not read while planning
+          withTables("few_text") {
+            val lines = (0 until 100).map(v => s"""{"k": 1, "v": $v, "s": "oops"}""")
+            Files.writeString(d.resolve("few.json"), lines.mkString("\n"))
+            spark.sql(
+              "CREATE TABLE few_text (k INT, v INT, s STRUCT<x: INT>) USING json " +
+                s"OPTIONS (mode 'DROPMALFORMED') LOCATION '${d.resolve("few.json")}'"
+            )
+            stays(over("few.v % 10 <> 3", "few_text", "few.s.x"))
+          }
         }
       }
     })
+  }
+
+  test("an input with partitions stays behind the broadcast that selects them, although that has a row") {
+    withDirectory { d =>
+      val parts = d.resolve("parts").toString
+      spark.sql("SELECT j, name, IF(j = 7, 2, 1) AS k FROM words").write.partitionBy("k").parquet(parts)
+      val sql = s"SELECT count(*), max(many.t) FROM few JOIN parquet.`$parts` words ON few.k = words.k JOIN many ON " +
+        s"words.j = many.j WHERE few.v % 10 <> 3 AND $fails AND many.w < 5"
+      everyPlan(withConf("spark.dovetail.sample.files" -> "true", "spark.dovetail.sample.enabled" -> "true") {
+        sameAnswer(sql, reorders = false)
+        val reasons = dovetail(on = true)(traced(sql)._2.groups.map(_.reason))
+        assert(reasons.exists(_.contains("reading words may fail in ")), reasons)
+      })
+    }
+  }
+
+  test("rows that a sort-merge join does not read, because they come after the last key of its other side") {
+    withTables("left_rows", "right_rows", "keys", "dim") {
+      spark.sql("CREATE TABLE left_rows USING parquet AS SELECT id AS k, id % 4000 AS j, " +
+        "IF(id = 19999, 'x', '1') AS s FROM range(20000)")
+      spark.sql("CREATE TABLE right_rows USING parquet AS SELECT id AS k, '2' AS t FROM range(20000)")
+      spark.sql("CREATE TABLE keys USING parquet AS SELECT id % 1000 AS k, id AS v FROM range(200000)")
+      spark.sql("CREATE TABLE dim USING parquet AS SELECT id AS j FROM range(5)")
+      def sql(condition: String) =
+        "SELECT count(*), sum(c.v) FROM left_rows a JOIN right_rows b ON a.k = b.k AND " +
+          s"$condition JOIN keys c ON a.k = c.k JOIN dim d ON a.j = d.j"
+      for (adaptive <- Seq("true", "false"))
+        withConf(
+          "spark.sql.adaptive.enabled"           -> adaptive,
+          "spark.sql.ansi.enabled"               -> "true",
+          "spark.sql.autoBroadcastJoinThreshold" -> "-1",
+          "spark.sql.shuffle.partitions"         -> "1",
+          "spark.dovetail.reorder.minGain"       -> "0"
+        ) {
+          sameAnswer(sql("length(concat(a.s, b.t)) > 0"))
+          sameAnswer(sql("CAST(concat(a.s, b.t) AS INT) >= 0"), reorders = false)
+        }
+    }
   }
 
   test("a subquery that has several rows stays above the join without rows that spares it") {

@@ -346,7 +346,7 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
     withDirectory { d =>
       withConf(WatchedFileSystem.setting) {
         val directory = new HadoopPath(s"${WatchedFileSystem.Scheme}:$d")
-        val file      = d.resolve(".lock")
+        val file      = d.resolve(".dovetail.lock")
         val lock = new StoreLock(StoreFiles.fileSystem(directory, spark.sessionState.newHadoopConf()), directory, false)
         assert(lock(Files.exists(file)) && !Files.exists(file))
         lock(Files.setLastModifiedTime(file, FileTime.fromMillis(1000)))

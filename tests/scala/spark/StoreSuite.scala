@@ -41,7 +41,7 @@ class StoreSuite extends DovetailSuite {
   private def known(sql: String): Option[TableStatistics] = new StoredTables(spark).find(leaf(sql))
   private def stored(directory: Path): Seq[Path]          = {
     val list = Files.list(directory)
-    try list.toArray.toSeq.map(_.asInstanceOf[Path]).filterNot(_.endsWith(".lock")).sortBy(_.toString)
+    try list.toArray.toSeq.map(_.asInstanceOf[Path]).filterNot(_.endsWith(".dovetail.lock")).sortBy(_.toString)
     finally list.close()
   }
 
@@ -471,6 +471,29 @@ class StoreSuite extends DovetailSuite {
         assert(warnings.size == 1 && warnings.head.contains("version 9"), warnings)
         assert(analyze("TABLE t").getInt(3) == 2)
         assert(known("SELECT * FROM t").exists(_.fresh))
+      }
+    }
+  }
+
+  test("statistics belong to a way of reading: not to another one that finds other values in the same files") {
+    withStore { _ =>
+      withTables("t") {
+        table("t", 500)
+        analyze("TABLE t")
+        val others = Seq(
+          "spark.sql.caseSensitive"                    -> "true",
+          "spark.sql.parquet.int96TimestampConversion" -> "true",
+          "spark.sql.parquet.datetimeRebaseModeInRead" -> "LEGACY"
+        )
+        for (other <- others) withConf(other) {
+          assert(known("SELECT * FROM t").isEmpty, other)
+          analyze("TABLE t")
+          assert(known("SELECT * FROM t").exists(_.fresh), other)
+        }
+        assert(known("SELECT * FROM t").exists(_.fresh))
+        // another column in the files
+        spark.sql("ALTER TABLE t ADD COLUMNS (later INT DEFAULT 7)")
+        assert(known("SELECT * FROM t").isEmpty)
       }
     }
   }

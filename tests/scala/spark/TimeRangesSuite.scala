@@ -44,6 +44,25 @@ class TimeRangesSuite extends DovetailSuite {
     }
   }
 
+  test("the files of one part of a UNION say nothing about the other parts") {
+    withEvents("DATE'9999-12-31'", zoned) {
+      withTables("others") {
+        spark.sql("CREATE TABLE others USING parquet AS SELECT 50L AS k, DATE'2020-01-01' AS since, " +
+          "date_from_unix_date(108853000) AS until FROM range(1)")
+        def all(parts: String*) = parts.map(p => s"SELECT k, since, until FROM $p").mkString("(", " UNION ALL ", ")")
+        val found               = join.replace("JOIN versions v", s"JOIN ${all("versions", "others")} v")
+        // events with k = 50 have the name n10 or n30
+        assert(!reordered(query(found)))
+        sameAnswer(
+          s"SELECT count(*), max(e.id) FROM names n JOIN events e ON e.n = n.n $found WHERE n.name = 'n3'",
+          reorders = false
+        )
+        // the same columns of the table alone
+        sameAnswer(query())
+      }
+    }
+  }
+
   test("files that were not all seen prove nothing") {
     withEvents("DATE'9999-12-31'", zoned) {
       spark.sql("INSERT INTO versions SELECT 1, DATE'2020-01-01', date_from_unix_date(108853000)")

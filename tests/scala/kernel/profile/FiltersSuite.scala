@@ -41,6 +41,13 @@ class FiltersSuite extends AnyFunSuite {
   private def between(c: Long, low: Double, high: Double) =
     And(less(c, low, GreaterOrEqual), less(c, high, LessOrEqual))
 
+  test("the largest numbers of Double, as a limit that means no limit") {
+    for (high <- Seq(Double.MaxValue, 1e300, 100.0); low <- Seq(0.0, 1e-300)) {
+      val share = Assumptions.between(10.0, high, low, high, Some(41.0), repetition = 0.9)
+      assert(share >= 0.0 && share <= 1.0, s"$low to $high")
+    }
+  }
+
   test("equality: 1 / NDV of the values, nothing outside of the range, a default for the unknown") {
     assert(keeps(is(x, 5)) === valuesOfX / 100)
     assert(keeps(is(x, 1001)) === 0.0)

@@ -31,6 +31,8 @@ class EqualityShareSuite extends AnyFunSuite with ScalaCheckPropertyChecks with 
       (0.0, 10.0, nan, nan, 100.0, 1.0)
     )
     forAll(cases)((low, high, from, to, values, expected) => assert(ofRange(low, high, from, to, values) === expected))
+    // the width of the range is no number
+    assert(ofRange(0.0, Double.MaxValue, -Double.MaxValue, Double.MaxValue, 10.0) === 0.5)
   }
 
   test("share of a domain along a range of another key: the geometric mean of following it and of standing apart") {

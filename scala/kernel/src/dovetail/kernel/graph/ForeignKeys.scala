@@ -64,14 +64,17 @@ object ForeignKeys {
     val part = for {
       low <- column.min; high <- column.max; from <- key.column.min; to <- key.column.max
     } yield key.column.distribution match {
-      case _ if key.column.rangeRows.isDefined => (high - low + 1.0) / (to - from + 1.0)
+      case _ if key.column.rangeRows.isDefined => numbers(low, high) / numbers(from, to)
       case known                               =>
         val (l, h) = (math.max(low, from), math.min(high, to))
         val shares = known.map(_.shares).filter(_.between(from, to) > 0.0)
-        shares.fold(math.min(1.0, math.max(0.0, h - l + 1.0) / (to - from + 1.0)))(s =>
+        shares.fold(math.min(1.0, math.max(0.0, numbers(l, h)) / numbers(from, to)))(s =>
           s.between(l, h) / s.between(from, to)
         )
     }
     math.max(1.0, values * part.getOrElse(1.0))
   }
+
+  /** Half of the whole numbers from one number to another: the number itself may leave the range of Double. */
+  private def numbers(from: Double, to: Double): Double = to / 2.0 - from / 2.0 + 0.5
 }

@@ -168,10 +168,13 @@ object Assumptions {
     if (repetition <= 0.0 || low < 0.0 || ndv.isEmpty || gap.isInfinite) even
     else {
       // a value covers the gap up to the next value, and no value is nearer to zero than one gap
-      val byMagnitude = math.log((to + 2.0 * gap) / (from + gap)) / math.log((high + 2.0 * gap) / (low + gap))
-      even + repetition / 2.0 * (math.min(1.0, byMagnitude) - even)
+      val byMagnitude = math.log(orders(from, to, gap)) / math.log(orders(low, high, gap))
+      if (byMagnitude.isNaN) even else even + repetition / 2.0 * (math.min(1.0, byMagnitude) - even)
     }
   }
+
+  /** The quotient of the ends of a range, a gap further out. All ends are divided by four, so that sums are finite. */
+  private def orders(from: Double, to: Double, gap: Double): Double = (to / 4.0 + gap / 2.0) / (from / 4.0 + gap / 4.0)
 
   private val EulerGamma = 0.5772156649015329
   private val ZetaOf2    = math.Pi * math.Pi / 6.0

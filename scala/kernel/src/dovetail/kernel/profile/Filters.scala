@@ -58,7 +58,8 @@ object Filters {
       case _: Opaque  => Assumptions.Opaque
       case _          => conjunction(relation, Condition.conjuncts(predicate))
     }
-    math.max(0.0, math.min(1.0, s))
+    // numbers near the largest ones may leave the range of Double somewhere
+    if (s.isNaN) Assumptions.Opaque else math.max(0.0, math.min(1.0, s))
   }
 
   /**

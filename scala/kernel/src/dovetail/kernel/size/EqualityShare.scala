@@ -29,8 +29,9 @@ private[size] object EqualityShare {
     val l = math.max(low, from)
     val h = math.min(high, to)
     if (to > from && l <= h) {
-      val all  = if (shares.isEmpty) 0.0 else shares.get.between(from, to)
-      val part = if (all > 0.0) math.min(1.0, shares.get.between(l, h) / all) else (h - l) / (to - from)
+      val all = if (shares.isEmpty) 0.0 else shares.get.between(from, to)
+      // the ends are halved, so that the width of a range is always finite
+      val part = if (all > 0.0) math.min(1.0, shares.get.between(l, h) / all) else (h / 2 - l / 2) / (to / 2 - from / 2)
       math.max(part, 1.0 / values)
     } else 1.0
   }

@@ -87,8 +87,9 @@ object DovetailConf {
     "spark.dovetail.reorder.maxPlanningMs",
     500L,
     1L,
-    "Milliseconds that the search for one group of joins may take, within spark.dovetail.planning.maxMs. After " +
-      "that, the best plan so far is taken."
+    "Milliseconds that each step of the search for one group of joins may take: the exact search, the improvement of " +
+      "an approximate plan, and the search for Bloom filters. After that, the best plan so far is taken. All steps " +
+      "end with spark.dovetail.planning.maxMs."
   )
 
   val ExactPairs: Setting[Long] = long(
@@ -210,8 +211,8 @@ object DovetailConf {
 
   val ExcludeTables: Setting[String] = text(
     "spark.dovetail.reorder.excludeTables",
-    "Tables, separated by commas: t, db.t, or a pattern with *. A group of joins that reads one of them stays as " +
-      "written. For one query, use the SQL hint /*+ DOVETAIL_OFF */."
+    "Tables, separated by commas: t, db.t, catalog.db.t, or a pattern with *. A group of joins that reads one of them " +
+      "stays as written. For one query, use the SQL hint /*+ DOVETAIL_OFF */."
   )
 
   val StatsPublish: Setting[Boolean] = boolean(

@@ -26,7 +26,7 @@ final class AnalyzeIceberg(session: SparkSession, catalog: String, table: Seq[St
     val only   = asked.fold("")(names => s", columns => array(${names.map(text).mkString(", ")})")
     session.sql(
       s"CALL ${quoteIdentifier(catalog)}.system.compute_table_stats" +
-        s"(table => ${text(table.map(quoteIdentifier).mkString("."))}$only)"
+        s"(table => ${text(name)}$only)"
     ).collect()
     val rows = ShowStatistics(session, name).head(ShowStatistics.columns.indexWhere(_._1 == "rows")) match {
       case n: Long => n; case _ => 0L

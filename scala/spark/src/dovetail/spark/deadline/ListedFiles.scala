@@ -45,7 +45,8 @@ object ListedFiles {
   def apply(index: FileIndex, partitionFilters: Seq[Expression]): Option[Seq[PartitionDirectory]] = index match {
     case _: PartitioningAwareFileIndex => Some(SharedFileIndex.source(index).listFiles(partitionFilters, Nil))
     case _ if !isKnown(index)          => None
-    case _                             =>
+    case c: CatalogFileIndex if c.partitionSchema.nonEmpty && UnprunedTables.mayBeThere => None
+    case _                                                                              =>
       val listing = Listing(index, partitionFilters)
       listing.kept.orElse(
         if (PlanningTime.isLimited && listing.isWhole && SlowListings.has(index)) {

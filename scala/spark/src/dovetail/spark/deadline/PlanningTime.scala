@@ -85,6 +85,11 @@ object PlanningTime {
     val time = new PlanningTime(nanos(conf)); scope.within(time)(time.counting(on = true)(orNone(body)))
   }
 
+  /** Runs work within the time of the query that is planned, or within these nanoseconds if there is none. */
+  def atMost[A](nanos: Long)(body: => A): A =
+    if (isLimited) body
+    else { val time = new PlanningTime(nanos); scope.within(time)(time.counting(on = true)(body)) }
+
   /** Runs Spark's own work without counting its time: Spark would do this work without Dovetail, too. */
   def notCounting[A](body: => A): A = scope.current.fold(body)(_.counting(on = false)(body))
 

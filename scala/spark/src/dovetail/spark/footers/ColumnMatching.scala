@@ -2,6 +2,8 @@ package org.apache.spark.sql.dovetail.footers
 
 import org.apache.orc.OrcConf
 import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructField
 
@@ -42,13 +44,51 @@ object ColumnMatching {
       mapped: Option[Map[String, String]] = None
   ): ColumnMatching = new ColumnMatching(
     format == ParquetFooters && conf.getConf(SQLConf.PARQUET_FIELD_ID_READ_ENABLED),
-    format == OrcFooters && hadoop(OrcConf.FORCE_POSITIONAL_EVOLUTION.getAttribute).exists(_.equalsIgnoreCase("true")),
+    format == OrcFooters && isByPosition(hadoop),
     mapped
   )
+
+  /**
+   * A setting as Hadoop's readers of a relation see it: of its options, its session or the context. A Hadoop
+   * configuration for them would be a copy of all settings.
+   */
+  def hadoopSetting(f: HadoopFsRelation, key: String): Option[String] =
+    f.options.get(key).flatMap(Option(_)).orElse(Option(f.sparkSession.sessionState.conf.settings.get(key)))
+      .orElse(Option(f.sparkSession.sparkContext.hadoopConfiguration.get(key)))
+
+  /** Whether Spark ignores the names in ORC files, whatever they are. */
+  def isByPosition(hadoop: String => Option[String]): Boolean =
+    hadoop(OrcConf.FORCE_POSITIONAL_EVOLUTION.getAttribute).exists(_.equalsIgnoreCase("true"))
+
+  /**
+   * Whether Spark finds the columns of a file by their names, but for special ones. In ORC files with names of old
+   * versions of Hive, the table's other columns decide which values a column has.
+   */
+  def isByName(files: HadoopFsRelation): Boolean = files.fileFormat.isInstanceOf[ParquetFileFormat]
 
   /** Whether the values of a column in files depend on more than its name. */
   def isSpecial(column: StructField): Boolean =
     column.metadata.contains(FieldId) || column.metadata.contains(Default)
+
+  /**
+   * Which columns of a table have other values than those of the same name in its files, as text: columns with
+   * defaults, those that are found by field id, and, if the letter case of names counts or ORC files are read by
+   * position, a hint of that.
+   */
+  def unusual(files: HadoopFsRelation): Seq[String] = {
+    val conf     = files.sparkSession.sessionState.conf
+    val defaults = files.dataSchema.filter(_.metadata.contains(Default)).map(f =>
+      s"${f.name} is ${f.metadata.getString(Default)} in older files"
+    )
+    val ids =
+      if (!isByName(files) || !conf.getConf(SQLConf.PARQUET_FIELD_ID_READ_ENABLED)) Nil
+      else
+        files.dataSchema.filter(_.metadata.contains(FieldId)).map(f => s"${f.name} is ${f.metadata.getLong(FieldId)}")
+    val ordered =
+      if (isByName(files) || !isByPosition(hadoopSetting(files, _))) Nil
+      else "by position" +: files.dataSchema.map(f => s"${f.name} ${f.dataType.catalogString}")
+    defaults ++ ids ++ ordered ++ (if (conf.caseSensitiveAnalysis) Seq("by letter case") else Nil)
+  }
 
   /**
    * Metadata key of the field id that a column has in Parquet files (`ParquetUtils.FIELD_ID_METADATA_KEY` in Spark).

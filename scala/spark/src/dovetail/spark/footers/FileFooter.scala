@@ -64,6 +64,7 @@ final case class RowGroup(start: Long, bytes: Long, rows: Long, parts: Option[Lo
  * @param groups  number of row groups that have values of the column
  * @param parts   ends of some of these row groups, spread evenly over the file; empty if there is one row group, or if
  *                they are not known
+ * @param leaves number of flat columns that a nested column consists of
  * @param unpacked bytes of the values as a reader unpacks them; 0 if they are no more than `bytes`, infinite if they
  *                 are unknown
  */
@@ -79,7 +80,8 @@ final case class ColumnFooter(
     chunks: Vector[Chunk] = Vector.empty,
     groups: Int = 0,
     parts: Vector[Numbers] = Vector.empty,
-    unpacked: Double = 0.0
+    unpacked: Double = 0.0,
+    leaves: Int = 1
 ) {
 
   /** Bytes of the values in the memory of a reader. */
@@ -187,6 +189,8 @@ case object NoDictionary extends Evidence
  * @param whole  whether all values are in the dictionary, if the footer says so
  * @param codec  codec by which the page is compressed
  * @param stored bytes of the chunk with its levels, encoded and not compressed
+ * @param plain  whether values outside of the dictionary are stored as they are: some encodings omit what a value has
+ *               in common with the one before
  */
 final case class DictionaryPlace(
     offset: Long,
@@ -194,7 +198,8 @@ final case class DictionaryPlace(
     fixed: Option[Double],
     whole: Option[Boolean],
     codec: String,
-    stored: Double
+    stored: Double,
+    plain: Boolean
 ) extends Evidence
 
 /** Distinct values of one column in one file, and the lengths of its strings if its dictionaries tell them. */

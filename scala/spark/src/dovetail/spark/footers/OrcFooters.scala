@@ -28,7 +28,7 @@ object OrcFooters extends FooterFormat {
       val columns = names.zip(types).map { case (name, t) =>
         val bytes =
           if (t.getChildren == null) None else Some(nestedBytes(t, statistics, reader.getNumberOfRows.toDouble))
-        name -> columnOf(name, statistics(t.getId), reader.getNumberOfRows, bytes)
+        name -> columnOf(name, statistics(t.getId), reader.getNumberOfRows, bytes).copy(leaves = leaves(t))
       }
       FileFooter(
         reader.getNumberOfRows,
@@ -77,6 +77,9 @@ object OrcFooters extends FooterFormat {
     columns.map(_.name -> None)
 
   override def readsFor(columns: Seq[ColumnFooter]): Boolean = false
+
+  private def leaves(t: TypeDescription): Int =
+    if (t.getChildren == null) 1 else (0 until t.getChildren.size).map(i => leaves(t.getChildren.get(i))).sum
 
   /** @param nested None for a flat column; for a nested one, the upper bound of its bytes in memory, if it is known */
   private def columnOf(name: String, s: ColumnStatistics, rows: Long, nested: Option[Option[Double]]): ColumnFooter = {

@@ -64,7 +64,16 @@ object ParquetFooters extends FooterFormat {
       leafBytes(chunks, ParquetNesting(schema, chunks.head.getPath.toArray.toVector), rows.toDouble)
     )
     val lengths = if (bytes.forall(_.isDefined)) Some(Lengths.nested(rows.toDouble, bytes.flatten.sum)) else None
-    ColumnFooter(name, rows, None, Kind.Other, None, leaves.flatten.map(stored(_)).sum, lengths)
+    ColumnFooter(
+      name,
+      rows,
+      None,
+      Kind.Other,
+      None,
+      leaves.flatten.map(stored(_)).sum,
+      lengths,
+      leaves = leaves.size
+    )
   }
 
   /** Bytes that a reader has of a chunk. Some writers leave the size without compression at 0. */
@@ -199,7 +208,8 @@ object ParquetFooters extends FooterFormat {
         ParquetValues.fixedBytes(c.getPrimitiveType),
         whole(c),
         c.getCodec.name,
-        c.getTotalUncompressedSize.toDouble
+        c.getTotalUncompressedSize.toDouble,
+        encodings(c).forall(e => PlainAndDictionary(e.name))
       ))
     } else if (tried(c) && atMost(c).forall(_ >= values(c))) Some(NoDictionary)
     else None
@@ -265,7 +275,8 @@ object ParquetFooters extends FooterFormat {
       Lengths(
         mean,
         // some writers leave the size of the chunk at 0
-        page.longest.filter(_ => outside >= 0.0).map(l => Width.padded(values, values * l + outside)),
+        page.longest.filter(_ => whole || (at.plain && outside >= 0.0))
+          .map(l => Width.padded(values, values * l + outside)),
         if (whole) page.longest else None
       )
     }
@@ -309,6 +320,10 @@ object ParquetFooters extends FooterFormat {
 
   /** The same for a chunk without a dictionary. */
   private val PlainAndLevels = Set("PLAIN", "RLE", "BIT_PACKED")
+
+  /** Encodings that store each value of its own accord, those of dictionaries and of levels included. */
+  private val PlainAndDictionary =
+    PlainAndLevels ++ DictionaryAndLevels ++ Set("RLE_DICTIONARY", "DELTA_LENGTH_BYTE_ARRAY")
 
   /**
    * Compressed bytes that a new value costs at least, by codec. In formats of whole bytes, a literal and a copy take

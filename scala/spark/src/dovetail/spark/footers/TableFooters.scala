@@ -221,8 +221,11 @@ final class TableFooters private (
   private def width(dataType: DataType, columns: Vector[(ColumnFooter, Option[Distinct])], everywhere: Boolean): Width =
     if (Widths.fixed(dataType).isDefined) Widths.ofType(dataType)
     else {
-      val found =
-        columns.map { case (c, d) => c.values.toDouble -> c.lengths.orElse(d.flatMap(_.lengths)) }.filter(_._1 > 0.0)
+      // fields that the file lacks are NULL, and take their place in a row all the same
+      val leaves = Widths.leaves(dataType)
+      val found  = columns.map { case (c, d) =>
+        c.values.toDouble -> c.lengths.orElse(d.flatMap(_.lengths)).filter(_ => c.leaves >= leaves)
+      }.filter(_._1 > 0.0)
       val known                                                    = found.collect { case (n, Some(l)) => n -> l }
       def all[A](measure: Lengths => Option[A]): Option[Vector[A]] =
         Some(known.flatMap(k => measure(k._2))).filter(_.size == found.size && everywhere && columns.nonEmpty)
@@ -292,7 +295,7 @@ object TableFooters {
             files,
             f.sparkSession.sessionState.newHadoopConfWithOptions(f.options),
             caseSensitive,
-            ColumnMatching(format, r.conf, hadoopSetting(f, _), DeltaColumns(f.fileFormat))
+            ColumnMatching(format, r.conf, ColumnMatching.hadoopSetting(f, _), DeltaColumns(f.fileFormat))
           )
         case _ => None
       }
@@ -323,11 +326,6 @@ object TableFooters {
       }
     case _ => None
   }
-
-  /** A setting as the readers of a relation see it. A Hadoop configuration for them would be a copy of all settings. */
-  private def hadoopSetting(f: HadoopFsRelation, key: String): Option[String] =
-    f.options.get(key).flatMap(Option(_)).orElse(Option(f.sparkSession.sessionState.conf.settings.get(key)))
-      .orElse(Option(f.sparkSession.sparkContext.hadoopConfiguration.get(key)))
 
   private def kind(dataType: DataType): Kind = dataType match {
     case DateType                         => Kind.Date

@@ -37,9 +37,9 @@ private[group] object LateColumns {
    * cache may be: adaptive execution decides on its partitions when it is filled.
    */
   private def isClustered(plan: LogicalPlan, keys: Seq[Expression]): Boolean = plan match {
-    case p: Project   => isClustered(p.child, ComputedColumns.replaced(keys, p.projectList))
+    case p: Project   => ComputedColumns.replaced(keys, p.projectList).forall(isClustered(p.child, _))
     case f: Filter    => isClustered(f.child, keys)
-    case a: Aggregate => same(ComputedColumns.replaced(keys, a.aggregateExpressions), a.groupingExpressions)
+    case a: Aggregate => ComputedColumns.replaced(keys, a.aggregateExpressions).forall(same(_, a.groupingExpressions))
     case w: Window    => same(keys, w.partitionSpec)
     // a broadcast join keeps the places of its rows
     case j: Join => comparesAll(j, keys) || j.children.exists(isClustered(_, keys))

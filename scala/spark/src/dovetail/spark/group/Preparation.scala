@@ -6,7 +6,7 @@ import org.apache.spark.sql.catalyst.optimizer.RewritePredicateSubquery
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.dovetail.deadline.PlanningTime
+import org.apache.spark.sql.dovetail.deadline.{PlanningTime, UnprunedTables}
 import org.apache.spark.sql.dovetail.leaf.PartitionColumns
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, TrialSafe}
 import org.apache.spark.sql.execution.SparkOptimizer
@@ -44,7 +44,7 @@ object Preparation {
    */
   def withScans(session: SparkSession, plan: LogicalPlan): LogicalPlan = {
     val idle       = new IdleRules(plan)
-    lazy val quiet = !callsUser(plan)
+    lazy val quiet = !leavesPartitions(plan)
     if (!idle.connected && !idle.partitioned) plan
     else
       PlanningTime.notCounting(early(session, plan)(rule =>
@@ -59,7 +59,9 @@ object Preparation {
     val published = DovetailConf.StatsPublish.get(plan.conf)
     val idle      = new IdleRules(plan)
     early(session, plan)(rule =>
-      !builds(rule) && !idle.contains(rule) && (published || !extracts(rule)) && !(prunes(rule) && callsUser(plan))
+      !builds(
+        rule
+      ) && !idle.contains(rule) && (published || !extracts(rule)) && !(prunes(rule) && leavesPartitions(plan))
     )
   }
 
@@ -91,19 +93,23 @@ object Preparation {
   private def prunes(rule: Rule[LogicalPlan]): Boolean =
     rule.ruleName.contains("Prune") && rule.ruleName.contains("Partitions")
 
+  /** Whether partitions are not pruned early. Notes it, so that nobody asks for the files of all of them. */
+  private def leavesPartitions(plan: LogicalPlan): Boolean = {
+    val is = callsUser(plan)
+    if (is) UnprunedTables.mark()
+    is
+  }
+
   /**
    * Whether a predicate that Spark computes for each partition calls user code. It computes deterministic predicates
-   * without subqueries, and the parts of them that read no column of the files.
+   * without subqueries, and the parts of them that read only partition columns.
    */
   private def callsUser(plan: LogicalPlan): Boolean = {
-    lazy val stored = plan.collectLeaves().flatMap { leaf =>
-      val partitions = PartitionColumns(leaf)
-      leaf.output.map(_.exprId.id).filterNot(partitions)
-    }.toSet
+    lazy val partitions               = plan.collectLeaves().flatMap(PartitionColumns(_)).toSet
     def calls(e: Expression): Boolean = e match {
       case And(l, r) => calls(l) || calls(r)
       case Or(l, r)  => calls(l) || calls(r)
-      case part      => !TrialSafe(part) && !part.references.exists(a => stored(a.exprId.id))
+      case part      => !TrialSafe(part) && part.references.forall(a => partitions(a.exprId.id))
     }
     plan.exists {
       case Filter(condition, _) =>

@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.history
 import java.util.IdentityHashMap
 
 import org.apache.hadoop.fs.FileStatus
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.TextHash
@@ -12,6 +13,7 @@ import org.apache.spark.sql.dovetail.log.QueryLog
 import org.apache.spark.sql.dovetail.report.DataStamp
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation, PartitionDirectory}
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
+import org.apache.spark.sql.types.StructType
 
 /**
  * Computes stamps of the data that a plan reads, from its files or from the snapshot of its table format. Other sources
@@ -67,9 +69,19 @@ final class DataStamps {
     index,
     _ => {
       PlanningTime.check()
-      listing(index).map(all => OfFiles(all.iterator.flatMap(_.files).map(_.fileStatus).toVector))
+      val partitions = index.partitionSchema
+      listing(index).map(all =>
+        OfFiles(all.iterator.flatMap { directory =>
+          val values = if (partitions.isEmpty) TextHash.Seed else hash(directory.values, partitions)
+          directory.files.iterator.map(f => StampedFile(f.fileStatus, values))
+        }.toVector)
+      )
     }
   )
+
+  /** A directory may become that of another partition. */
+  private def hash(values: InternalRow, partitions: StructType): Long =
+    TextHash(values.toSeq(partitions).mkString("\u0000"))
 
   /**
    * Nothing is listed beside a query that runs: the listing would be a job before the query's own jobs. If further
@@ -89,13 +101,17 @@ private object DataStamps {
     def before(newest: Long): DataStamp
   }
 
-  final private case class OfFiles(files: Vector[FileStatus]) extends Data {
-    lazy val stamp: DataStamp                    = of(files)
-    override def before(newest: Long): DataStamp = of(files.filter(_.getModificationTime <= newest))
+  /** @param partition hash of the values of the partition columns */
+  final private case class StampedFile(status: FileStatus, partition: Long)
 
-    private def of(some: Vector[FileStatus]): DataStamp = some.foldLeft(DataStamp.none) { (sum, f) =>
+  final private case class OfFiles(files: Vector[StampedFile]) extends Data {
+    lazy val stamp: DataStamp                    = of(files)
+    override def before(newest: Long): DataStamp = of(files.filter(_.status.getModificationTime <= newest))
+
+    private def of(some: Vector[StampedFile]): DataStamp = some.foldLeft(DataStamp.none) { (sum, file) =>
+      val f = file.status
       // a table has thousands of files, and a URI caches its hash code
-      val named = XXH64.hashInt(f.getPath.toUri.hashCode, TextHash.Seed)
+      val named = XXH64.hashInt(f.getPath.toUri.hashCode, file.partition)
       sum + DataStamp(
         XXH64.hashLong(f.getModificationTime, XXH64.hashLong(f.getLen, named)),
         1,

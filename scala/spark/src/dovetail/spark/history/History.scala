@@ -46,6 +46,9 @@ final class History(files: StoreFiles) extends StoreState {
 
   val file: String = list.file
 
+  /** Reason why the file is not used, or None if it is used. */
+  def problem: Option[String] = list.problem
+
   /** An index of all entries. */
   def now: HistoryIndex = {
     if (index.isEmpty) Aside(files.place)(_ => load())

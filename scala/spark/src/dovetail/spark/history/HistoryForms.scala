@@ -14,13 +14,11 @@ import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.{LazyValue, TextHash}
 import org.apache.spark.sql.dovetail.footers.ColumnMatching
 import org.apache.spark.sql.dovetail.group.JoinGroup
-import org.apache.spark.sql.dovetail.leaf.{ExtractedVariants, LeafNames, MalformedRecords}
+import org.apache.spark.sql.dovetail.leaf.{ExtractedVariants, LeafNames, MalformedRecords, SkippedFiles}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.report.GroupIdentity
 import org.apache.spark.sql.dovetail.sample.ReaderSettings
 import org.apache.spark.sql.dovetail.steer.{GroupForm, PlanForm, SetForm}
-import org.apache.spark.sql.execution.datasources.orc.OrcFileFormat
-import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
@@ -93,7 +91,8 @@ final class HistoryForms(
   private lazy val joins = joining.forall(repeatable)
 
   private def stable(leaf: Int): Boolean = !group.leaves(leaf).exists(_.expressions.exists(!repeatable(_))) &&
-    besides(leaf).forall(repeatable) && !group.leaves(leaf).collectLeaves().exists(MalformedRecords.areDropped)
+    besides(leaf).forall(repeatable) &&
+    !group.leaves(leaf).collectLeaves().exists(l => MalformedRecords.areDropped(l) || SkippedFiles.possible(l))
 
   /** Predicates and computed columns that the group applies to a leaf, in addition to the leaf's plan. */
   private def besides(leaf: Int): Vector[Expression] =
@@ -142,10 +141,10 @@ object HistoryForms {
   /** Most relations of a group in the history. Larger forms take longer than planning should wait for a look-up. */
   val MostRelations = 40
 
-  /** Names of the tables that a plan reads. */
+  /** Names of the tables that a plan reads; a path without its folders of partitions, whose names are values. */
   def tables(plan: LogicalPlan): Vector[String] =
     plan.collectLeaves().toVector.collect { case l: LeafNode => l }.map(l =>
-      LeafNames.identity(l).getOrElse(LeafNames.name(l))
+      LeafNames.withoutValues(l).getOrElse(LeafNames.name(l))
     ).distinct
 
   /** Whether an expression returns the same result for the same input in every session. */
@@ -153,16 +152,17 @@ object HistoryForms {
     e.deterministic && !e.exists(_.isInstanceOf[UserDefinedExpression])
 
   /**
-   * Text of how a leaf reads its data. For Parquet and ORC it leaves out the schema: columns are found by their names,
-   * so the schema does not change the rows, except for the collations of columns, their field ids and the values that
-   * they have in older files.
+   * Text of how a leaf reads its data. For Parquet tables of a catalog it leaves out the schema: columns are found by
+   * their names and have the types of the table, so the schema does not change the rows, except for the collations of
+   * columns, their field ids and the values that they have in older files.
    */
   private def reading(leaf: LogicalPlan): String = leaf match {
     case r: LogicalRelation => r.relation match {
         case f: HadoopFsRelation =>
-          val byName = f.fileFormat.isInstanceOf[ParquetFileFormat] || f.fileFormat.isInstanceOf[OrcFileFormat]
-          val schema = if (byName) collations(f.schema) + special(f.dataSchema) else f.schema.catalogString
-          s"\n${f.fileFormat.getClass.getName} ${options(asked(f.options))} $schema${variants(r)}"
+          val fixed  = ColumnMatching.isByName(f) && r.catalogTable.isDefined
+          val schema = if (fixed) collations(f.schema) + special(f.dataSchema) else f.schema.catalogString
+          val how    = ColumnMatching.unusual(f).mkString(", ")
+          s"\n${f.fileFormat.getClass.getName} ${options(asked(f.options))} $schema${variants(r)} $how"
         case _ => ""
       }
     case v: DataSourceV2ScanRelation =>

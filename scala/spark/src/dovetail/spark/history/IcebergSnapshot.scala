@@ -22,7 +22,9 @@ object IcebergSnapshot {
       pinned <- told(scan.relation.table, "snapshotId")
       branch <- told(scan.relation.table, "branch")
       if branch == null
-    } yield if (pinned == null) current else pinned.toString
+      table  <- told(scan.relation.table, "table")
+      schema <- told(table, "schema")
+    } yield s"${if (pinned == null) current else pinned} $schema"
 
   /** The snapshots that the scans of a plan read now, in their order. A table object may turn to a later one. */
   def of(plan: LogicalPlan): Vector[Option[String]] =

@@ -132,14 +132,15 @@ final class KnownRuns(session: SparkSession) {
 
   /**
    * Whether a count is that of one relation and cannot be right: the relation has more rows for certain, or another
-   * exact number of rows. Then no set with this relation is trusted. Estimates do not distinguish 0 rows from 1.
+   * exact number of rows. Then no set with this relation is trusted. Estimates do not distinguish 0 rows from 1. A
+   * count of the catalog contradicts nothing: it is as old as the last ANALYZE.
    */
   private def contradicts(graph: JoinGraph, set: Set[Int], size: KnownSize): Boolean = set.size == 1 && {
     val statistics = graph.relations(set.head).profile.rows
     val counted    = size.rows(statistics)
     val rows       = math.max(counted.upper, 1.0)
-    rows < statistics.lower ||
-    (statistics.isExact && counted.isExact && rows != math.max(statistics.value, 1.0))
+    statistics.source != Source.Catalog && (rows < statistics.lower ||
+      (statistics.isExact && counted.isExact && rows != math.max(statistics.value, 1.0)))
   }
 
   /** Whether the set is one relation whose row count the statistics know exactly. */
@@ -162,8 +163,10 @@ final class KnownRuns(session: SparkSession) {
     def found(runs: GroupRuns, set: Set[Int]): Vector[(Set[Int], Told)] = {
       val members = set.toVector.sorted.map(runs.relations(_))
       val before  = members.map(m => m.key -> m).toMap
+      // relations of the same key may have read two snapshots of a table, and it is not known which is which here
+      val mixed = members.exists(m => before(m.key).data != m.data)
       for {
-        place <- GroupForm.places(members.map(_.key), at, MostPlaces)
+        place <- if (mixed) Vector.empty else GroupForm.places(members.map(_.key), at, MostPlaces)
         if forms.set(place.sorted).contains(runs.sets(set).key)
         rows <- now(runs.sets(set).rows, graph, place.map(i => i -> change(leaves(i), before(keys(i).get))))
       } yield place.toSet -> Told(rows, runs)

@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.leaf
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileScan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 /**
@@ -16,6 +17,14 @@ object PartitionColumns {
     LeafNames.below(leaf).fold(Seq.empty[Attribute])(partitionColumns).map(_.exprId.id).toSet & leaf.output.map(
       _.exprId.id
     ).toSet
+
+  /** Whether Spark may leave out parts of what the plan reads, by the keys that a join finds at run time. */
+  def prunedAtRun(plan: LogicalPlan): Boolean =
+    plan.conf.dynamicPartitionPruningEnabled && plan.collectLeaves().exists {
+      case v: DataSourceV2ScanRelation => !v.scan.isInstanceOf[FileScan]
+      case leaf: LeafNode              => partitionColumns(leaf).nonEmpty
+      case _                           => false
+    }
 
   private def partitionColumns(scan: LeafNode): Seq[Attribute] = scan match {
     case h: HiveTableRelation => h.partitionCols

@@ -14,9 +14,10 @@ import org.apache.spark.sql.dovetail.leaf.CanonicalForms
  * A copy of an earlier group gets what that one got, such as the second use of a common table expression: Spark
  * computes both once only if they have the same plan.
  *
- * @param one bytes of memory that one broadcast may take
+ * @param one    bytes of memory that one broadcast may take
+ * @param reuses whether Spark computes equal plans once
  */
-final class BroadcastAllowance(one: Double) {
+final class BroadcastAllowance(one: Double, reuses: Boolean = true) {
   private var room = BroadcastRoom.of(one)
 
   // groups with broadcasts, with the memory that was left for them
@@ -47,14 +48,14 @@ final class BroadcastAllowance(one: Double) {
     }
 
   private def earlier(top: LogicalPlan): Option[(LogicalPlan, BroadcastRoom)] =
-    before.find { case (plan, _) => CanonicalForms.certainlySame(plan, top) }
+    if (reuses) before.find { case (plan, _) => CanonicalForms.certainlySame(plan, top) } else None
 }
 
 object BroadcastAllowance {
   private val queries = new PerQuery[BroadcastAllowance]
 
   /** The allowance that all runs of the rule for one query share. */
-  def ofQuery(one: Double): BroadcastAllowance = queries(new BroadcastAllowance(one))
+  def ofQuery(one: Double, reuses: Boolean): BroadcastAllowance = queries(new BroadcastAllowance(one, reuses))
 }
 
 /**

@@ -37,7 +37,10 @@ object ExchangedInputs {
    */
   def count(plan: LogicalPlan, steering: Steering): Unit = {
     plan.foreach { case j: Join => j.unsetTagValue(Together); case _ => }
-    val joins = changeable(plan, steering).filterNot(_.children.exists(isBroadcast))
+    // a hash table would lose the order in which the next join stops reading
+    val ordered = plan.collect { case j: Join => j.children.filter(i => SortedRows(j, i) && SparedInputs.mayFail(i)) }
+      .flatten.flatMap(_.collect { case below: Join => below })
+    val joins = changeable(plan, steering).filterNot(j => j.children.exists(isBroadcast) || ordered.exists(_ eq j))
     // Spark prunes files by a broadcast only as long as the plan of the broadcast stays as it was planned
     val pruned = prunes(plan)
     joins.filter(j => !pruned || prunes(j)).foreach(_.setTagValue(Together, joins.size))

@@ -88,7 +88,7 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
   def broadcastMemory: Double = facts.copy(staticBytes = math.max(0L, broadcastThreshold).toDouble).memoryLimit
 
   /** Memory that is left for broadcasts of Dovetail's choice in the query, its subqueries included. */
-  lazy val broadcasts: BroadcastAllowance = BroadcastAllowance.ofQuery(broadcastMemory)
+  lazy val broadcasts: BroadcastAllowance = BroadcastAllowance.ofQuery(broadcastMemory, reusesExchanges)
 
   /** Bytes of memory that an input may take which Spark broadcasts in any case, also with broadcasts off. */
   def copiedMemory: Double = if (broadcastThreshold > 0L) broadcastMemory else facts.staticMemory

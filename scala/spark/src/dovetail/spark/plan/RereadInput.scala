@@ -4,7 +4,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
 import org.apache.spark.sql.dovetail.deadline.ListedFiles
 import org.apache.spark.sql.dovetail.group.SubqueryCopies
-import org.apache.spark.sql.dovetail.leaf.ColumnarFormat
+import org.apache.spark.sql.dovetail.leaf.{ColumnarFormat, SkippedFiles}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
@@ -24,7 +24,8 @@ object RereadInput {
    * A key that the second read misses removes rows from the answer, so only these tables count:
    *
    *   - files whose list does not change between two scans. An index of a catalog is listed at each scan, and
-   *     partitions may be added in between; a Hive table is listed, too.
+   *     partitions may be added in between; a Hive table is listed, too. Spark must not skip files either, because one
+   *     that is there for the first scan may be missing for the second.
    *   - files of a columnar format. Of a text file, the columns that are read decide which records are malformed, so a
    *     read of the keys alone finds other rows. It also takes as long as a read of all columns.
    *   - cached scans of such files. Other cached plans may give other rows when lost blocks are computed again: the
@@ -40,8 +41,9 @@ object RereadInput {
     case Project(_, child)                      => ofTable(child)
     case Filter(_, child)                       => ofTable(child)
     case _: LocalRelation                       => true
-    case leaf: LeafNode => files(leaf).exists(f => ColumnarFormat(f) && ListedFiles.stay(f.location))
-    case _              => false
+    case leaf: LeafNode                         =>
+      files(leaf).exists(f => ColumnarFormat(f) && ListedFiles.stay(f.location) && !SkippedFiles.possible(f))
+    case _ => false
   }
 
   /** The files that a leaf reads, or that its cache was filled from by a scan, filters and projections. */

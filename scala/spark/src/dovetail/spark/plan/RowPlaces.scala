@@ -86,7 +86,7 @@ object RowPlaces {
    * and caches, whose partitions adaptive execution decides on.
    */
   private def mayBeClustered(plan: LogicalPlan, keys: Seq[Expression]): Boolean = plan match {
-    case p: Project  => mayBeClustered(p.child, ComputedColumns.replaced(keys, p.projectList))
+    case p: Project  => ComputedColumns.replaced(keys, p.projectList).forall(mayBeClustered(p.child, _))
     case f: Filter   => mayBeClustered(f.child, keys)
     case j: Join     => partitions(j, keys) || j.children.exists(mayBeClustered(_, keys))
     case l: LeafNode => l.isInstanceOf[InMemoryRelation] || HashedLeaf(l).exists(c => keys.exists(_.semanticEquals(c)))

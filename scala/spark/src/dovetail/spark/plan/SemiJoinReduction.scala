@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
+import scala.collection.mutable
+
 import dovetail.kernel.cost.GroupReduction
 import org.apache.spark.sql.catalyst.analysis.MultiInstanceRelation
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap, EqualTo, Expression}
@@ -44,23 +46,33 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
       group.leaves.exists(RowPlaces.mustBeRead)
     ) (group.leaves, Vector.empty)
     else {
-      val found = group.leaves.indices.toVector.map(best(group, predicates, _))
       // Spark makes the broadcast of a table that reduces several groupings once
-      found.flatten.map(_.other).distinct.map(group.leaves).foreach(table =>
-        planner.broadcasts.take(planner.roomOf(table, statistics(table)))
-      )
+      val broadcast = mutable.Set.empty[Int]
+      val found     = group.leaves.indices.toVector.map { leaf =>
+        val reduction = best(group, predicates, leaf, broadcast)
+        reduction.map(_.other).filter(broadcast.add).map(group.leaves).foreach(table =>
+          planner.broadcasts.take(planner.roomOf(table, statistics(table)))
+        )
+        reduction
+      }
       (
         group.leaves.zip(found).map { case (leaf, r) => r.fold(leaf)(reduced(leaf, _)) },
         found.flatten.map(note(group, _))
       )
     }
 
-  private def best(group: JoinGroup, predicates: JoinPredicates, leaf: Int): Option[Reduction] = {
+  /** @param broadcast tables whose broadcasts have got their memory */
+  private def best(
+      group: JoinGroup,
+      predicates: JoinPredicates,
+      leaf: Int,
+      broadcast: Int => Boolean
+  ): Option[Reduction] = {
     val all = for {
       members <- predicates.members
       mine    <- members.filter(_.relation == leaf)
       its     <- members.filter(_.relation != leaf)
-      r       <- reduction(group.leaves, leaf, mine.expression, its.relation, its.expression)
+      r       <- reduction(group.leaves, leaf, mine.expression, its.relation, its.expression, broadcast)
     } yield r
     all.filter(r => planner.pays(r.work)).sortBy(_.work.kept).headOption
   }
@@ -74,7 +86,8 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
       leaf: Int,
       mine: Expression,
       other: Int,
-      its: Expression
+      its: Expression,
+      broadcast: Int => Boolean
   ): Option[Reduction] =
     (mine, its) match {
       case (column: Attribute, partner: Attribute)
@@ -87,7 +100,7 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
           profile = statistics(table)
           columns = table.output.map(_.exprId.id)
           // in this order: canonical forms take longer
-          if planner.fitsBroadcast(table, profile) && !hasRepeated(aggregate)
+          if (broadcast(other) || planner.fitsBroadcast(table, profile)) && !hasRepeated(aggregate)
         } yield {
           val (groups, size) = (statistics(aggregate), profile.rows.value)
           val rows           = statistics(aggregate.child).rows.value

@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.optimizer.{BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{InnerLike, LeftAnti, LeftOuter, LeftSemi, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.leaf.FailingScan
+import org.apache.spark.sql.dovetail.leaf.{FailingScan, PartitionColumns}
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, FailingOperator}
 import org.apache.spark.sql.dovetail.predicates.FailingPlan.{throws, throwsOnRows}
 
@@ -24,6 +24,8 @@ import org.apache.spark.sql.dovetail.predicates.FailingPlan.{throws, throwsOnRow
  * returns no row and does not read the other side. Adaptive execution removes a broadcast join without a key once it
  * knows that the join returns no row. A Cartesian product reads nothing if one side is a table without files, because
  * it then has no partition. Without adaptive execution, Spark does not compute the exchanges below the other side then.
+ * A sort-merge join of an input that is sorted by the keys already stops after the last key of the other side
+ * ([[SortedRows]]).
  *
  * The reverse holds for inputs that run a program of the user: it may have effects that come with plain Spark's answer,
  * so a new order must not spare such an input where the written one does not.
@@ -84,7 +86,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan], nonEmpty: Int => Option[Ve
         keys.contains(i) || fragile(i).nonEmpty || (keepsBelow(NoFile, written) && deeper(i).nonEmpty)
       val before =
         shields(written, mayFail).map { case (i, spared) =>
-          i -> spared.filter(s => fails(i, s.when).nonEmpty && !isIdle(s, written))
+          i -> spared.filter(s => fails(i, s.when).nonEmpty && !isIdle(s, i, written))
         }.filter(_._2.nonEmpty)
       if (before.isEmpty) None
       else {
@@ -109,7 +111,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan], nonEmpty: Int => Option[Ve
     else {
       val (before, after)                               = (shields(written, programs), shields(rebuilt, programs))
       def certain(of: Map[Int, Vector[Shield]], i: Int) =
-        of.getOrElse(i, Vector.empty).filterNot(s => inTime(s.when))
+        of.getOrElse(i, Vector.empty).filterNot(s => inTime(s.when) || s.when == LastKey)
       (for (i <- programs.toVector.sorted; s <- certain(after, i) if !certain(before, i).exists(_.covers(s)))
         yield s"reading ${names(i)} runs a program, which may have effects; in the new order Spark does not read it " +
           s"if there ${s.when.shown} ${s.leaves.toVector.sorted.map(names).mkString(", ")}").headOption
@@ -118,10 +120,11 @@ final class SparedInputs(leaves: Vector[LogicalPlan], nonEmpty: Int => Option[Ve
 
   /**
    * Whether a shield never spares anything, because its only leaf certainly has a row after all filters above it. Only
-   * for shields of the written plan: Dovetail may give an input of a new one a filter by the keys of another input.
+   * for shields of the written plan: Dovetail may give an input of a new one a filter by the keys of another input. Not
+   * for a leaf with partitions, of which Spark may leave out those that the keys of the broadcast do not select.
    */
-  private def isIdle(shield: Shield, plan: LogicalPlan): Boolean =
-    shield.when.isInstanceOf[NoRows] && (shield.leaves.toSeq match {
+  private def isIdle(shield: Shield, spared: Int, plan: LogicalPlan): Boolean =
+    shield.when.isInstanceOf[NoRows] && !PartitionColumns.prunedAtRun(leaves(spared)) && (shield.leaves.toSeq match {
       case Seq(leaf) =>
         nonEmpty(leaf).exists { known =>
           def above = plan.collect { case f: Filter if of(f) == shield.leaves => Conjuncts(f.condition) }.flatten
@@ -166,7 +169,9 @@ final class SparedInputs(leaves: Vector[LogicalPlan], nonEmpty: Int => Option[Ve
                 walk(probe, behind ++ shield(j, side), outside)
               case None if SparkBuildSide.isProduct(j) =>
                 walk(j.left, behind ++ product(j.right), outside); walk(j.right, behind ++ product(j.left), outside)
-              case None => j.children.foreach(walk(_, behind.filter(s => keepsBelow(s.when, j)), Vector.empty))
+              case None =>
+                walk(j.left, merged(j, j.left, j.right, behind), Vector.empty)
+                walk(j.right, merged(j, j.right, j.left, behind), Vector.empty)
             }
           case _: Project | _: Filter => walk(p.children.head, behind, outside)
           case other                  => other.children.foreach(walk(_, Vector.empty, Vector.empty))
@@ -237,6 +242,13 @@ final class SparedInputs(leaves: Vector[LogicalPlan], nonEmpty: Int => Option[Ve
         Some(Shield(of(build), Set.empty, AnyRow))
       case _ => None
     }
+  }
+
+  /** The shields of an input of a sort-merge join: the other side is one if the input is sorted by the keys already. */
+  private def merged(j: Join, input: LogicalPlan, other: LogicalPlan, behind: Vector[Shield]): Vector[Shield] = {
+    val asIs = SortedRows(j, input)
+    behind.filter(s => keepsBelow(s.when, j) || (asIs && s.when == LastKey)) ++
+      (if (asIs) Some(Shield(of(other), Set.empty, LastKey)) else None)
   }
 
   /**
@@ -323,6 +335,7 @@ object SparedInputs {
   /** Like `NoRowEarlier`, but the other input has to wait for an exchange, while the sparing one has not. */
   private case object NoRowBefore extends NoRows
   private case object NoFile      extends Spares("are no files of")
+  private case object LastKey     extends Spares("are no further keys of")
   private case object AnyRow      extends Spares("are rows of")
   private case object NullKey     extends Spares("is a NULL in the key of")
 

@@ -21,6 +21,9 @@ object TimeColumns {
   /** Remembers, for the query that this thread plans, that the values of a column are in the range of its type. */
   def add(column: Attribute): Unit = { ofQuery.put(column.exprId, ()); () }
 
+  /** Takes back what [[add]] has remembered. */
+  def remove(column: Attribute): Unit = { ofQuery.remove(column.exprId); () }
+
   /** Whether a cast is a conversion that no value of its column overflows. */
   def converts(c: Cast): Boolean = converted(c).exists(a => ofQuery.containsKey(a.exprId))
 

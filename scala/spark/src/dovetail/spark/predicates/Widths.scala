@@ -24,6 +24,14 @@ object Widths {
     case _              => None
   }
 
+  /** Number of flat values that a value of the type consists of, with one element for each list and map. */
+  def leaves(t: DataType): Int = t match {
+    case s: StructType => s.map(f => leaves(f.dataType)).sum
+    case a: ArrayType  => leaves(a.elementType)
+    case m: MapType    => leaves(m.keyType) + leaves(m.valueType)
+    case _             => 1
+  }
+
   /** A slot and sixteen bytes. */
   private val LongValue = 3.0 * Width.Slot
 

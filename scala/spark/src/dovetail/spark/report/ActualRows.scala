@@ -5,7 +5,14 @@ import java.util.IdentityHashMap
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.QueryPlanningTracker
-import org.apache.spark.sql.catalyst.expressions.{BloomFilterMightContain, DynamicPruning, Expression, ExprId}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  BloomFilterMightContain,
+  DynamicPruning,
+  Expression,
+  ExprId
+}
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.physical.RangePartitioning
@@ -151,6 +158,9 @@ object ActualRows {
             if (p.isInstanceOf[UnionExec] || !p.metrics.contains("numOutputRows")) Map.empty[Key, Count]
             else own.filter(_._2.size == 1).map(key => key -> count(key)).toMap
           val still = p match {
+            // the filter is not a part of the group, so nobody knows whose rows these are
+            case f: FilterExec if readsComputed(f.child) =>
+              below.head.open.foreach(key => rows(key) = rows(key).copy(complete = false)); below.head.open
             case _: FilterExec => below.head.open.foreach(key => rows(key) = count(key)); below.head.open
             case _: ProjectExec | _: WholeStageCodegenExec | _: InputAdapter => below.head.open
             case _                                                           => Vector.empty[Key]
@@ -201,6 +211,19 @@ object ActualRows {
     case _: LocalTableScanExec | _: LimitExec => true
     // a class that Spark 3.5 does not have
     case _ => p.nodeName == "EmptyRelation"
+  }
+
+  /**
+   * Whether a projection computes columns below an operator and above the next join. From Spark 4.2 on, a filter on
+   * such a column stays above it if the column is expensive.
+   */
+  private def readsComputed(p: SparkPlan): Boolean = p match {
+    case p: ProjectExec => p.projectList.exists {
+        case Alias(_: Attribute, _) | _: Attribute => false
+        case _                                     => true
+      } || readsComputed(p.child)
+    case _: WholeStageCodegenExec | _: InputAdapter => readsComputed(p.children.head)
+    case _                                          => false
   }
 
   /**

@@ -15,7 +15,8 @@ object FileSampleCache {
   /**
    * @param settings settings of the session that change how Spark reads values
    * @param options  options of the relation
-   * @param special  columns of the table that are not found by their name alone, or that have defaults
+   * @param special  columns of the table that are not found by their name alone, or that have defaults; all columns if
+   *                 Spark may find them by their position
    */
   final case class Key(
       files: FileVersions,
@@ -44,7 +45,8 @@ object FileSampleCache {
     FileVersions(groups.files.map(_._1)),
     settings(relation.sparkSession.sessionState.conf),
     relation.options,
-    StructType(relation.dataSchema.filter(ColumnMatching.isSpecial))
+    if (ColumnMatching.isByName(relation)) StructType(relation.dataSchema.filter(ColumnMatching.isSpecial))
+    else relation.dataSchema
   )
 
   /**

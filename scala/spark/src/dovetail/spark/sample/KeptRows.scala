@@ -7,6 +7,7 @@ import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.predicates.{ExpressionKey, JoinKeys, LinearTime}
 import org.apache.spark.sql.dovetail.table.TableSample
+import org.apache.spark.sql.internal.SQLConf
 
 /**
  * Runs a predicate on the rows of a sample and remembers the result: the next query with the same predicate on the same
@@ -19,8 +20,22 @@ private[sample] object KeptRows {
   /** Largest number of bytes of remembered results: some 2,000 predicates on 20,000 rows, or 60 computed keys. */
   private val Remembered = 16L * 1024 * 1024
 
-  /** @param asKey whether the values of the expression are wanted, and not the rows for which it is true */
-  final private case class Key(table: Long, expression: ExpressionKey, of: RowNumbers, asKey: Boolean)
+  /**
+   * @param asKey  whether the values of the expression are wanted, and not the rows for which it is true
+   * @param parser how the session parses times: expressions ask for it when they run
+   */
+  final private case class Key(table: Long, expression: ExpressionKey, of: RowNumbers, asKey: Boolean, parser: String)
+
+  private object Key {
+    def apply(table: TableSample, e: Expression, of: RowNumbers, asKey: Boolean): Key =
+      new Key(
+        table.id,
+        ExpressionKey(e),
+        of.packed,
+        asKey,
+        SQLConf.get.getConf(SQLConf.LEGACY_TIME_PARSER_POLICY).toString
+      )
+  }
 
   /**
    * @param key   key of the result; it counts as memory too, because a list of values can make a predicate larger than
@@ -51,7 +66,7 @@ private[sample] object KeptRows {
    * @param condition condition that is bound to the columns of the table's sample
    */
   def apply(table: TableSample, rows: RowNumbers, condition: Expression): Option[RowNumbers] = {
-    val key   = Key(table.id, ExpressionKey(condition), rows.packed, asKey = false)
+    val key   = Key(table, condition, rows, asKey = false)
     val known = results.get(key)
     if (known.exists(_.isFinal))
       known.flatMap(_.kept.map(kept => if (kept == rows) rows else kept.packed))
@@ -70,7 +85,7 @@ private[sample] object KeptRows {
   /** The values of an expression in these rows, as join keys; None if the time does not suffice. It may throw. */
   def keys(table: TableSample, rows: RowNumbers, e: Expression, key: JoinKeys): Option[KeyColumn] =
     SampleKeys.ofColumn(table, e, key).orElse {
-      val of    = Key(table.id, ExpressionKey(e), rows.packed, asKey = true)
+      val of    = Key(table, e, rows, asKey = true)
       val known = results.get(of)
       if (known.exists(_.isFinal)) known.flatMap(_.keys)
       else {

@@ -37,6 +37,7 @@ object ReaderSettings {
     "spark.sql.variant.",
     "spark.sql.parquet.",
     "spark.sql.orc.",
+    "orc.",
     "spark.sql.csv.",
     "spark.sql.json.",
     "spark.sql.legacy."

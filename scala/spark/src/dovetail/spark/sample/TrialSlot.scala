@@ -28,7 +28,7 @@ private[sample] object TrialSlot {
     if (isBlocked) { PlanningTime.cut(Blocked); None }
     else {
       val run = new Run
-      try Aside(what) { until => acquire(until); run(trial(until)) }
+      try PlanningTime.atMost(LongestNanos)(Aside(what) { until => acquire(until); run(trial(until)) })
       finally run.leave()
     }
 
@@ -62,6 +62,12 @@ private[sample] object TrialSlot {
   }
 
   private val Blocked = "some predicates were not tried on sample rows: an earlier one still runs"
+
+  /**
+   * Planning time for one trial where planning has no limit, as in `dovetail_estimate`: some seconds for the trial
+   * itself. Without it, a trial that never ends would keep the slot from all queries.
+   */
+  private val LongestNanos = TimeUnit.MINUTES.toNanos(1L)
 
   /** Milliseconds between two looks whether the trial that runs was abandoned: no query waits in vain for longer. */
   private val LookMillis = 20L

@@ -17,9 +17,8 @@ object FormerNames {
       if (parts.size == 1) (catalog +: manager.currentNamespace.toVector) ++ parts
       else if (manager.isCatalogRegistered(parts.head)) parts.toVector
       else catalog +: parts.toVector
-    // tables of connectors are stored without their catalogs
-    val below = whole.tail
-    val names = Vector(whole.mkString("."), Identifier.of(below.init.toArray, below.last).toString)
+    // names of tables of connectors are quoted where it is needed
+    val names = Vector(whole.mkString("."), Identifier.of(whole.init.toArray, whole.last).toString)
     stored => names.exists(session.sessionState.conf.resolver(_, stored))
   }
 }

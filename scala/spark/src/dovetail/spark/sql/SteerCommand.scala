@@ -62,7 +62,10 @@ case class SteerCommand(statement: Statement.Steer) extends LeafRunnableCommand 
         )
         Seq(s"pin '$name' removed${SteerCommand.notStored(unsaved)}")
       case SavePins(path) =>
-        JsonFile.write(session, path, Pin.toJson(pins.all)); Seq(s"${pins.all.size} pins written to $path")
+        val (all, problem) = pins.look
+        val lacks          = SteerCommand.lacks(pins.file, problem)
+        JsonFile.write(session, path, Pin.toJson(all), lacks)
+        Seq(s"${all.size} pins written to $path${lacks.fold("")("; " + _)}")
       case LoadPins(path) =>
         val found   = JsonFile.read(session, path)(Pin.fromJson)
         val unsaved = pins.add(found)
@@ -152,6 +155,10 @@ private object SteerCommand {
       case p if !p.isInstanceOf[LeafNode] => p.expressions.exists(_.references.exists(hidden.contains))
     }.contains(true)
   }
+
+  /** What a list lacks if the store's file cannot be read. */
+  def lacks(file: String, problem: Option[String]): Option[String] =
+    problem.map(why => s"the entries of $file are missing: ${why.stripSuffix(".")}")
 
   def names(pins: Pins): String = if (pins.all.isEmpty) "none" else pins.all.map(_.name).mkString(", ")
 

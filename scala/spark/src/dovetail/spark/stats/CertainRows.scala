@@ -1,12 +1,10 @@
 package org.apache.spark.sql.dovetail.stats
 
-import java.util.Locale
-
 import dovetail.kernel.profile.Source
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LocalRelation, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
-import org.apache.spark.sql.dovetail.leaf.HiddenRows
+import org.apache.spark.sql.dovetail.leaf.{HiddenRows, MalformedRecords, SkippedFiles}
 import org.apache.spark.sql.dovetail.sample.CountableInput
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
@@ -16,7 +14,8 @@ import org.apache.spark.sql.internal.SQLConf
  * reads. An estimate is no proof, nor are statistics of a catalog. `plan.SparedInputs` uses this.
  *
  * Left out are tables that may lose rows after planning: partitioned and very large ones, which Spark may filter by the
- * keys of other inputs at run time, and those of which it skips files that are missing or corrupt.
+ * keys of other inputs at run time, those of which it skips files that are missing or corrupt, and text files whose
+ * malformed records it drops: which records these are depends on the columns that a query reads.
  */
 final class CertainRows(statistics: PlanStatistics) {
 
@@ -40,22 +39,11 @@ final class CertainRows(statistics: PlanStatistics) {
     case r: LogicalRelation =>
       r.relation match {
         case files: HadoopFsRelation =>
-          files.partitionSchema.isEmpty && !HiddenRows.possible(files) && !CertainRows.skips(files) &&
+          files.partitionSchema.isEmpty && !HiddenRows.possible(files) && !SkippedFiles.possible(files) &&
+          !MalformedRecords.areDropped(leaf) &&
           files.sizeInBytes < leaf.conf.getConf(SQLConf.RUNTIME_BLOOM_FILTER_APPLICATION_SIDE_SCAN_SIZE_THRESHOLD)
         case _ => false
       }
     case _ => false
   }
-}
-
-private object CertainRows {
-
-  /** Whether Spark skips files of a table that it cannot read. */
-  private def skips(files: HadoopFsRelation): Boolean = {
-    val conf = files.sparkSession.sessionState.conf
-    conf.ignoreMissingFiles || conf.ignoreCorruptFiles ||
-    files.options.keys.exists(k => SkipOptions(k.toLowerCase(Locale.ROOT)))
-  }
-
-  private val SkipOptions = Set("ignoremissingfiles", "ignorecorruptfiles")
 }

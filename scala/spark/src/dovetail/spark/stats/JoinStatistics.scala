@@ -25,7 +25,7 @@ object JoinStatistics {
       case LeftOuter        => leftOuter(pair)
       case RightOuter       => rightOuter(pair)
       case FullOuter        => fullOuter(pair)
-      case _: InnerLike     => met(joined(pair.inner, left, right, pair.classes), pair.classes)
+      case _: InnerLike     => met(joined(pair.inner, left, right, pair.counting), pair.classes)
       case _                => single(pair)
     }
   }
@@ -52,17 +52,17 @@ object JoinStatistics {
   /** Rows without a partner come in addition to the rows of the inner join, so the upper bound is the sum of both. */
   private def leftOuter(p: JoinedPair): RelationProfile = {
     val rows = JoinSize.leftOuter(p.inner.value, p.left.rows.value)
-    joined(p.rows(rows, p.left.rows.upper), p.left, p.rightPadded(rows), p.classes)
+    joined(p.rows(rows, p.left.rows.upper), p.left, p.rightPadded(rows), p.counting)
   }
 
   private def rightOuter(p: JoinedPair): RelationProfile = {
     val rows = JoinSize.leftOuter(p.inner.value, p.right.rows.value)
-    joined(p.rows(rows, p.right.rows.upper), p.leftPadded(rows), p.right, p.classes)
+    joined(p.rows(rows, p.right.rows.upper), p.leftPadded(rows), p.right, p.counting)
   }
 
   private def fullOuter(p: JoinedPair): RelationProfile = {
     val rows = JoinSize.fullOuter(p.inner.value, p.left.rows.value, p.right.rows.value)
-    joined(p.rows(rows, p.left.rows.upper + p.right.rows.upper), p.leftPadded(rows), p.rightPadded(rows), p.classes)
+    joined(p.rows(rows, p.left.rows.upper + p.right.rows.upper), p.leftPadded(rows), p.rightPadded(rows), p.counting)
   }
 
   /**
@@ -167,6 +167,9 @@ final private class JoinedPair(
   private val untold: Expression => String = _ => ""
 
   val classes: Vector[EquivalenceClass] = predicates.equivalenceClasses(profiles, untold)
+
+  /** Classes whose degrees bound the partners of every row. A degree does not count NULLs, but `<=>` compares them. */
+  val counting: Vector[EquivalenceClass] = if (nullsMeet) Vector.empty else classes
 
   private val graph = {
     // a condition on only one side restricts the partners in an outer join; the samples do not apply it

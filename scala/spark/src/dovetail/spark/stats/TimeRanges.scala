@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.stats
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
-import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LeafNode, LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.trees.TreePattern.CAST
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.TimeColumns
@@ -14,7 +14,11 @@ import org.apache.spark.sql.dovetail.predicates.TimeColumns
 object TimeRanges {
 
   def learn(plan: LogicalPlan, statistics: PlanStatistics): Unit = {
-    val asked  = AttributeSet(converted(plan))
+    val all   = AttributeSet(converted(plan))
+    val mixed = if (all.isEmpty) all else AttributeSet(plan.flatMap(unitedBy)).filter(all.contains)
+    // another plan of the query may have had the values of one input only under this identity
+    mixed.foreach(TimeColumns.remove)
+    val asked  = all -- mixed
     val leaves = if (asked.isEmpty) Nil else plan.collectLeaves().collect { case l: LeafNode => l }
     if (leaves.size >= LeastInputs)
       for (leaf <- leaves; column <- leaf.output if asked.contains(column)) {
@@ -24,6 +28,12 @@ object TimeRanges {
         )
           TimeColumns.add(column)
       }
+  }
+
+  /** Columns that have the values of several inputs under the identity of the first one, as those of UNION do. */
+  private def unitedBy(plan: LogicalPlan): Seq[Attribute] = plan match {
+    case _: Join | _: LeafNode | _: UnaryNode => Nil
+    case several                              => several.output
   }
 
   private def converted(plan: LogicalPlan): Seq[Attribute] =

@@ -54,7 +54,9 @@ object OrderHint {
    */
   final private class Reader(text: String, accepted: Vector[Vector[String]]) {
     private val longestFirst =
-      accepted.zipWithIndex.flatMap { case (names, i) => names.map(_ -> i) }.sortBy { case (name, _) => -name.length }
+      accepted.zipWithIndex.flatMap { case (names, i) => names.filter(_.nonEmpty).map(_ -> i) }.sortBy {
+        case (name, _) => -name.length
+      }
     private var at   = 0
     private var open = 0
 

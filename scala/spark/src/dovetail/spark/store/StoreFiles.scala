@@ -4,6 +4,7 @@ import java.io.{File, IOException, OutputStream}
 import java.nio.file.attribute.PosixFilePermissions
 import java.nio.file.{Files => JavaFiles, Path => JavaPath}
 import java.util.UUID
+import java.util.regex.Pattern
 
 import scala.util.control.NonFatal
 
@@ -18,9 +19,11 @@ import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
  *
  * A file is written under another name and then renamed, so a reader sees either the old file or the new one, and of
  * two writers the last one wins. Object stores have no rename, but show a file only when it is complete, so files are
- * written in place there. On local disks only the owner may read the files.
+ * written in place there.
+ *
+ * @param isPrivate whether on local disks only the owner may read the files
  */
-final class StoreFiles(val directory: Path, hadoop: Configuration) {
+final class StoreFiles(val directory: Path, hadoop: Configuration, isPrivate: Boolean = true) {
   import StoreFiles._
 
   /** Name of the store in messages that it does not answer. */
@@ -73,7 +76,7 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
 
   /** Replaces the file completely, or leaves it unchanged. */
   def replace(name: String)(write: OutputStream => Unit): Unit = {
-    val target = new Path(directory, name)
+    val target = new Path(directory, s"./$name") // the name may have a colon, which would end a scheme
     val path   = if (objectStore) target else temporary(name)
     try {
       makeDirectory()
@@ -108,8 +111,8 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
   private def makeDirectory(): Unit =
     if (!fs.exists(directory)) {
       if (!fs.mkdirs(directory)) throw new IOException("the directory could not be created")
-      if (local) permit(directory, "rwx------")
-    } else if (!fs.getFileStatus(directory).isDirectory) throw new IOException("it is a file")
+      permit(directory, "rwx------")
+    } else if (!fs.getFileStatus(directory).isDirectory) throw new IOException(s"$directory is a file")
 
   /**
    * Ends a failed write. Closing the stream on an object store would replace the complete file by an incomplete one, so
@@ -124,7 +127,7 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
   private def create(path: Path): FSDataOutputStream = {
     val out = fs.create(path, true)
     // permissions are set while the file is still empty
-    try { if (local) permit(path, "rw-------") }
+    try permit(path, "rw-------")
     catch { case NonFatal(e) => out.close(); throw e }
     out
   }
@@ -132,7 +135,9 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
   /** Sets permissions by Java's API, because Hadoop without its native library starts a process for each call. */
   private def permit(path: Path, permissions: String): Unit =
     try {
-      JavaFiles.setPosixFilePermissions(onDisk(path), PosixFilePermissions.fromString(permissions)); ()
+      if (isPrivate && local) {
+        JavaFiles.setPosixFilePermissions(onDisk(path), PosixFilePermissions.fromString(permissions)); ()
+      }
     } catch { case _: UnsupportedOperationException => () }
 
   private def rename(from: Path, to: Path): Unit =
@@ -169,21 +174,26 @@ final class StoreFiles(val directory: Path, hadoop: Configuration) {
       ()
     } catch { case NonFatal(_) => () }
 
-  /** Removes temporary files of writers that were killed. */
+  /** Removes temporary files of writers that were killed. The directory may have files of other programs, too. */
   def removeAbandoned(): Unit =
     try {
       val before = System.currentTimeMillis() - AbandonedMillis
       fs.listStatus(directory).filter(s =>
-        s.getPath.getName.endsWith(Temporary) && s.getModificationTime < before
+        s.isFile && OwnTemporary.matcher(s.getPath.getName).matches() && s.getModificationTime < before
       ).foreach(s => fs.delete(s.getPath, false))
     } catch { case Survivable(_) => () }
 
-  private def temporary(name: String): Path = new Path(directory, s".$name.${UUID.randomUUID()}$Temporary")
+  private def temporary(name: String): Path = new Path(directory, s"./.$name.${UUID.randomUUID()}$Temporary")
 }
 
 object StoreFiles {
   val Suffix            = ".stats"
   private val Temporary = ".tmp"
+
+  /** Names of [[StoreFiles.temporary]]: a file of the store and a random UUID. */
+  private val OwnTemporary = Pattern.compile(
+    "\\..+\\.(stats|json|costs)\\.[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}" + Pattern.quote(Temporary)
+  )
 
   private val LocalScheme = "file"
 

@@ -105,7 +105,8 @@ object StoreLock {
     }
   }
 
-  private val Name = ".lock"
+  /** Name of the lock's file. Other programs may use the directory, and a `.lock` in it. */
+  private val Name = ".dovetail.lock"
 
   /** How long a writer waits for others, in milliseconds. One write takes some hundreds of milliseconds. */
   private val PatienceMillis = 20000L

@@ -1,0 +1,33 @@
+package org.apache.spark.sql.dovetail.leaf
+
+import java.util.Locale
+
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
+
+/** Tables of which Spark skips files that it cannot read, so that two scans may return different rows. */
+object SkippedFiles {
+
+  /** Whether Spark may skip files of the table that a leaf reads. */
+  def possible(leaf: LogicalPlan): Boolean = leaf match {
+    case r: LogicalRelation => r.relation match {
+        case files: HadoopFsRelation => possible(files)
+        case _                       => false
+      }
+    case v: DataSourceV2ScanRelation =>
+      isSet(v) || v.relation.options.keySet.stream.anyMatch(k => Options(k.toLowerCase(Locale.ROOT)))
+    case _ => false
+  }
+
+  /** Whether Spark may skip files of a table. An option counts whatever its value: not every format reads it. */
+  def possible(files: HadoopFsRelation): Boolean = {
+    val conf = files.sparkSession.sessionState.conf
+    conf.ignoreMissingFiles || conf.ignoreCorruptFiles ||
+    files.options.keys.exists(k => Options(k.toLowerCase(Locale.ROOT)))
+  }
+
+  private def isSet(plan: LogicalPlan): Boolean = plan.conf.ignoreMissingFiles || plan.conf.ignoreCorruptFiles
+
+  private val Options = Set("ignoremissingfiles", "ignorecorruptfiles")
+}
