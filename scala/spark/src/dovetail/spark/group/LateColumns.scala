@@ -26,7 +26,7 @@ private[group] object LateColumns {
       SparkBroadcast.ofSide(j, other, j.conf.autoBroadcastJoinThreshold) || keys.isEmpty ||
       ((j.conf.adaptiveExecutionEnabled || !j.conf.preferSortMergeJoin) && isClustered(
         if (side == 0) j.left else j.right,
-        keys.map(k => if (k.left.relations.contains(side)) k.left.expression else k.right.expression)
+        keys.map(_.over(side))
       ))
     }
     streams(left, 0) || streams(right, 1)

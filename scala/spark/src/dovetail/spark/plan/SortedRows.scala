@@ -15,8 +15,7 @@ private[plan] object SortedRows {
   /** Whether the join reads this one of its inputs as it comes. */
   def apply(j: Join, input: LogicalPlan): Boolean = {
     val side = if (input eq j.left) 0 else 1
-    val keys = JoinCondition.keys(j)
-      .map(k => if (k.left.relations.contains(side)) k.left.expression else k.right.expression)
+    val keys = JoinCondition.keys(j).map(_.over(side))
     keys.nonEmpty && sorted(input, keys)
   }
 

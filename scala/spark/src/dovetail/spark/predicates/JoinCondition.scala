@@ -58,7 +58,11 @@ object JoinCondition {
   /** One side of an equality, with the one or more relations that it reads. */
   final case class Side(expression: Expression, relations: Vector[Int])
 
-  final case class Equality(kind: Kind, left: Side, right: Side)
+  final case class Equality(kind: Kind, left: Side, right: Side) {
+
+    /** The expression of the side that reads a relation. */
+    def over(relation: Int): Expression = (if (left.relations.contains(relation)) left else right).expression
+  }
 
   /** Classifies the conjuncts of a join's condition, with its two sides as the relations. */
   def of(j: Join): Vector[JoinCondition] = {
