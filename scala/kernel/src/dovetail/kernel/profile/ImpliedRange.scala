@@ -114,5 +114,5 @@ object ImpliedRange {
   private val LeastRows = 10
 
   /** Share of the values up to which a range counts: ten rows kept by chance lie within it once in a hundred times. */
-  private val MostShare = 0.5
+  val MostShare = 0.5
 }

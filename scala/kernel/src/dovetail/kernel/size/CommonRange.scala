@@ -33,8 +33,7 @@ private[size] object CommonRange {
    */
   def apply(key: JoinKey, input: JoinInput, before: ClassFold, first: JoinInput, restriction: Double): CommonRange = {
     val inRange     = before.partOf(key)
-    val alongOthers =
-      if (inRange <= restriction) 1.0 else EqualityShare.alongRange(key.domain, input.tableRows, restriction)
+    val alongOthers = if (inRange <= restriction) 1.0 else key.alongOthers(input.tableRows, restriction)
     if (math.max(key.low, before.low) > math.min(key.high, before.high)) added(key, input, before, first, alongOthers)
     else {
       val part       = inRange * before.part

@@ -1,7 +1,7 @@
 package dovetail.kernel.size
 
 import dovetail.kernel.graph.{ForeignKeys, JoinGraph}
-import dovetail.kernel.profile.{ColumnProfile, CumulativeShare, Estimate, Frequencies}
+import dovetail.kernel.profile.{ColumnProfile, CumulativeShare, Estimate, Frequencies, ImpliedRange}
 
 /**
  * A column of a relation in one equivalence class, with the properties that the size formulas need.
@@ -22,6 +22,7 @@ import dovetail.kernel.profile.{ColumnProfile, CumulativeShare, Estimate, Freque
  * @param rangeRows  rows of the table in its range, if predicates have narrowed the range
  * @param rangeShare the same as a share of the table's rows, 1 if they have not
  * @param most       maximum rows of the table with one value; infinite if nobody has counted them
+ * @param implied    whether the range is what the range of another key of the relation leaves ([[ImpliedKeys]])
  */
 final private[size] case class JoinKey(
     classIndex: Int,
@@ -37,8 +38,36 @@ final private[size] case class JoinKey(
     most: Double = Double.PositiveInfinity,
     shares: Option[CumulativeShare] = None,
     rangeRows: Option[Double] = None,
-    rangeShare: Double = 1.0
-)
+    rangeShare: Double = 1.0,
+    implied: Boolean = false
+) {
+
+  /**
+   * Share of its domain that is left if only a range of another key of its relation counts.
+   *
+   * @param restriction share of the other key's values that counts
+   */
+  def alongOthers(tableRows: Double, restriction: Double): Double =
+    if (implied) 1.0 else EqualityShare.alongRange(domain, tableRows, restriction)
+
+  /**
+   * The key in the range that the range of another key of its relation implies.
+   *
+   * @param narrowed least share of a table to which predicates have narrowed that other range
+   */
+  def within(range: ImpliedRange, narrowed: Double): JoinKey = {
+    val (lo, hi) = (if (low > range.low) low else range.low, if (high < range.high) high else range.high)
+    if (lo > hi) this
+    else
+      copy(
+        domain = if (lo == hi) 1.0 else math.max(1.0, domain * range.share),
+        low = lo,
+        high = hi,
+        rangeShare = math.min(rangeShare, narrowed),
+        implied = true
+      )
+  }
+}
 
 /**
  * A relation of a join graph, with the properties that the size formulas need.

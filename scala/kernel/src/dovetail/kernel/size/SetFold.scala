@@ -49,6 +49,7 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     override def isRepeated(classIndex: Int): Boolean = classes(classIndex).repeats
   }
 
+  private val implied    = new ImpliedKeys(graph)
   private val alongJoins = new CautiousRows(graph.classes.size, inputs)
   private val composites = new CompositeKeys(graph, inputs, rank)
 
@@ -110,11 +111,12 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
    */
   private def add(r: Int): Double = {
     val input       = inputs(r)
-    val keys        = input.keys
-    val restriction = restrictionOf(keys)
+    val most        = mostRestricted(input.keys)
+    val restriction = if (most < 0) 1.0 else partOf(input.keys(most))
+    val keys        = if (implied.tells(r, restriction)) narrowed(r, most) else input.keys
     // reads the members before this relation, so it must run before the relation becomes a member
     val correction =
-      if (input.composite && openClasses(keys) > 1) composites.correction(r, components(r, restriction)) else 1.0
+      if (input.composite && openClasses(keys) > 1) composites.correction(r, components(r, keys, restriction)) else 1.0
     var share    = 1.0
     var smallest = 1.0
     var k        = 0
@@ -129,23 +131,35 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
         share *= single
         smallest = math.min(smallest, single)
         before.join(r, key, common)
-      } else before.open(round, r, key, EqualityShare.alongRange(key.domain, input.tableRows, restriction))
+      } else before.open(round, r, key, key.alongOthers(input.tableRows, restriction))
       k += 1
     }
     // The correction takes each share for 1 / domain. If frequent values are known, shares are larger than that.
     if (correction == 1.0) share else math.min(share * correction, smallest)
   }
 
-  /** Share of the most restricted key that lies in the common range of its class; 1 if no key is restricted. */
-  private def restrictionOf(keys: Array[JoinKey]): Double = {
-    var restriction = 1.0
-    var k           = 0
+  /** Index of the key of which the smallest share lies in the common range of its class; -1 if no class is open. */
+  private def mostRestricted(keys: Array[JoinKey]): Int = {
+    var (most, restriction) = (-1, Double.PositiveInfinity)
+    var k                   = 0
     while (k < keys.length) {
-      val of = classes(keys(k).classIndex)
-      if (of.isOpen(round)) restriction = math.min(restriction, of.partOf(keys(k)))
+      if (classes(keys(k).classIndex).isOpen(round)) {
+        val part = partOf(keys(k))
+        if (part < restriction) { most = k; restriction = part }
+      }
       k += 1
     }
-    restriction
+    most
+  }
+
+  /** Share of a key's domain that lies in the common range of its class. */
+  private def partOf(key: JoinKey): Double = classes(key.classIndex).partOf(key)
+
+  /** The keys of a relation in the rows whose most restricted key lies in the common range of its class. */
+  private def narrowed(r: Int, most: Int): Array[JoinKey] = {
+    val keys = inputs(r).keys
+    val by   = keys(most).classIndex
+    keys.map(key => if (key.classIndex == by) key else implied.narrowed(r, key, by, classes(by)))
   }
 
   private def openClasses(keys: Array[JoinKey]): Int = keys.count(key => classes(key.classIndex).isOpen(round))
@@ -182,8 +196,8 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     }
 
   /** The keys of a relation in classes that have members before it. */
-  private def components(r: Int, restriction: Double): Vector[KeyComponent] =
-    for (key <- inputs(r).keys.toVector; before = classes(key.classIndex) if before.isOpen(round)) yield {
+  private def components(r: Int, keys: Array[JoinKey], restriction: Double): Vector[KeyComponent] =
+    for (key <- keys.toVector; before = classes(key.classIndex) if before.isOpen(round)) yield {
       val busy = if (overlapOf(r, key, before).isEmpty) busyKeysMeet(key, before) else 1.0
       KeyComponent(key.classIndex, before, commonRange(inputs(r), key, before, restriction), busy)
     }
