@@ -221,8 +221,11 @@ def table(spark: SparkSession, parts: tuple[str, ...]) -> Table:
     partition_columns: list[str] = []
     section = columns_section = "columns"
     for row in described:
-        if not row["col_name"] or row["col_name"].startswith("# "):
-            section = row["col_name"] if row["col_name"] != "# col_name" else section
+        # a column may have such a name, but a header has no type
+        if not row["col_name"] or (row["col_name"].startswith("# ") and not row["data_type"]):
+            section = row["col_name"]
+        elif (row["col_name"], row["data_type"]) == ("# col_name", "data_type"):
+            continue
         elif section == columns_section:
             columns[row["col_name"]] = row["data_type"]
         elif section == "# Partition Information":

@@ -103,18 +103,25 @@ class Quotes(Enum):
 def string_literal(text: str, style: Quotes = Quotes.BACKSLASH) -> str:
     r"""A string as a SQL literal, in the style of the parser that will read it.
 
+    Spark replaces variables such as ${day} in the text of a statement, in literals too. The literal keeps them as they
+    are, because the value may have quotes, and the reader of the string replaces them itself.
+
     >>> for style in Quotes:
-    ...     print(string_literal("O'Neil", style))
-    'O\'Neil'
-    'O' "'" 'Neil'
-    'O''Neil'
+    ...     print(string_literal("O'Neil ${day}", style))
+    'O\'Neil \u0024{day}'
+    'O' "'" 'Neil $' '{day}'
+    'O''Neil ${day}'
     """
     if style is Quotes.BACKSLASH:
-        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+        return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("${", "\\u0024{") + "'"
     if style is Quotes.DOUBLED:
         return "'" + text.replace("'", "''") + "'"
-    # Spark concatenates adjacent literals.
-    return """ "'" """.join(f"'{part}'" for part in text.split("'"))
+    # Spark concatenates adjacent literals. The parser skips the character after a backslash, but keeps both.
+    return "'" + _APART.sub(lambda found: _JOINED.get(found[0], found[0]), text) + "'"
+
+
+_APART = re.compile(r"\\.|'|\$\{", re.DOTALL)
+_JOINED = {"'": """' "'" '""", "${": "$' '{"}
 
 
 def literal(value: PartitionValue, style: Quotes = Quotes.BACKSLASH) -> str:

@@ -23,7 +23,12 @@ SUBMIT_ARGS = "PYSPARK_SUBMIT_ARGS"
 GATEWAY_PORT = "PYSPARK_GATEWAY_PORT"
 
 # Options of spark-submit that are another spelling of a configuration key.
-_OPTION_OF_KEY = {"spark.jars": "--jars", "spark.master": "--master", "spark.remote": "--remote"}
+_OPTION_OF_KEY = {
+    "spark.jars": "--jars",
+    "spark.master": "--master",
+    "spark.remote": "--remote",
+    "spark.driver.extraClassPath": "--driver-class-path",
+}
 
 
 def split_list(value: str | None) -> list[str]:
@@ -114,22 +119,29 @@ def configured(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 
 def _defaults(environ: Mapping[str, str]) -> dict[str, str]:
-    file = _defaults_file(environ)
-    if file is None or not file.is_file():
-        return {}
-    return parse_properties(file.read_text(encoding="utf-8", errors="replace"))
+    found: dict[str, str] = {}
+    for file in _defaults_files(environ):
+        if file.is_file():
+            found |= parse_properties(file.read_text(encoding="utf-8", errors="replace"))
+    return found
 
 
-def _defaults_file(environ: Mapping[str, str]) -> Path | None:
+def _defaults_files(environ: Mapping[str, str]) -> list[Path]:
+    """The properties files that spark-submit reads; a later one replaces values of an earlier one."""
     words = _words(environ)
     for index, word in enumerate(words):
         flag, joined, file = word.partition("=")
         if flag == "--properties-file" and (joined or index + 1 < len(words)):
-            return Path(file if joined else words[index + 1])
+            beneath = _usual_defaults(environ) if "--load-spark-defaults" in words else []
+            return [*beneath, Path(file if joined else words[index + 1])]
+    return _usual_defaults(environ)
+
+
+def _usual_defaults(environ: Mapping[str, str]) -> list[Path]:
     if environ.get("SPARK_CONF_DIR"):
-        return Path(environ["SPARK_CONF_DIR"]) / "spark-defaults.conf"
+        return [Path(environ["SPARK_CONF_DIR"]) / "spark-defaults.conf"]
     home = spark_home(environ)
-    return None if home is None else home / "conf" / "spark-defaults.conf"
+    return [] if home is None else [home / "conf" / "spark-defaults.conf"]
 
 
 def spark_home(environ: Mapping[str, str] = os.environ) -> Path | None:
@@ -152,8 +164,26 @@ def parse_properties(text: str) -> dict[str, str]:
     {'spark.jars': 'a.jar,b.jar', 'spark.x': '1'}
     """
     properties = {}
-    for line in re.sub(r"(?<!\\)((?:\\\\)*)\\\r?\n[ \t]*", r"\1", text).splitlines():
+    for line in _logical_lines(text):
         match = re.match(r"\s*(?P<key>[^\s#!=:][^\s=:]*)\s*[=:\s]?\s*(?P<value>.*)", line)
         if match:
             properties[match["key"]] = match["value"].strip()
     return properties
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """The lines of a properties file. A backslash at its end continues a line, but no comment."""
+    begun = ""
+    for line in text.splitlines():
+        if not begun and line.lstrip()[:1] in ("#", "!"):
+            continue
+        whole = begun + (line.lstrip(" \t") if begun else line)
+        if _CONTINUED.search(line):
+            begun = whole[:-1]
+        else:
+            begun = ""
+            yield whole
+    yield begun
+
+
+_CONTINUED = re.compile(r"(?<!\\)(?:\\\\)*\\$")

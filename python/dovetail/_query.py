@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 # How a query begins after its comments. A table name that begins with such a word ends there or continues with a dot,
 # and does not match.
-_COMMENTS = r"(?:\s|--[^\n]*(?:\n|$)|/\*.*?\*/)*"
+# No two ways to read a text: otherwise, comments before a text that is no query would take exponential time.
+_COMMENTS = r"(?:\s|--[^\n]*(?:\n|$)|/\*(?:[^*]|\*(?!/))*\*/)*"
 _QUERY = re.compile(rf"{_COMMENTS}(\(|(select|with|values|from|table)\b(?!\s*(?:\.|;|$)))", re.IGNORECASE | re.DOTALL)
 
 

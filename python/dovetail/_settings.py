@@ -9,6 +9,7 @@ texts are checked when they are used.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
@@ -94,13 +95,13 @@ class Setting:
         if self.kind in ("str", "enum") and isinstance(value, str) and (not self.choices or value in self.choices):
             return value
         if self.kind in ("int", "float") and isinstance(value, (int, float)) and not isinstance(value, bool):
-            checked = float(value) if self.kind == "float" else value
+            checked = float(value) if self.kind == "float" and abs(value) <= sys.float_info.max else value
             in_range = (
                 checked <= LARGEST_INT
                 and (self.low is None or checked >= self.low)
                 and (self.high is None or checked <= self.high)
             )
-            if math.isfinite(checked) and in_range and (self.kind == "float" or isinstance(checked, int)):
+            if in_range and math.isfinite(checked) and (self.kind == "float" or isinstance(checked, int)):
                 return checked
         raise ConfigError(f"{self.name}={value!r} ({self.key}) is not allowed: expected {self.allowed}.")
 
@@ -112,6 +113,8 @@ class Setting:
         """
         readers: dict[str, Any] = {"bool": {"true": True, "false": False}.__getitem__, "int": int, "float": float}
         try:
+            if self.kind in readers and "_" in text:
+                raise ValueError("Python reads such numbers, Spark does not")
             value = readers[self.kind](text.strip().lower()) if self.kind in readers else text
         except (ValueError, KeyError):
             raise ConfigError(f"{self.key}={text} is not allowed: expected {self.allowed}.") from None

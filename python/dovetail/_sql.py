@@ -326,7 +326,7 @@ def switched(spark: SparkSession, enabled: bool) -> Iterator[None]:
 
 def is_connect(spark: SparkSession) -> bool:
     """Whether the session is a client of Spark Connect, which has no context."""
-    return "connect" in type(spark).__module__
+    return any(part.__module__.startswith("pyspark.sql.connect") for part in type(spark).__mro__)
 
 
 def running_session() -> SparkSession | None:

@@ -62,7 +62,8 @@ def _extension_jar(conf: Conf) -> Check:
     """Checks the jars of extension classes. Spark skips a class without its jar, with one line in the log."""
     name = "extension jar"
     entries = [entry for key in SUBMITTED_JARS_KEYS for entry in _launch.split_list(conf.get(key))]
-    names = [part.rsplit("/", 1)[-1] for entry in entries for part in entry.split(os.pathsep)]
+    entries.append(os.environ.get("SPARK_DIST_CLASSPATH", ""))
+    names = [name for entry in entries for part in entry.split(os.pathsep) for name in _jars_of(part)]
     home = _launch.spark_home()
     if home is not None and (home / "jars").is_dir():
         names += sorted(file.name for file in (home / "jars").glob(f"{JAR_PREFIX}*.jar"))
@@ -80,6 +81,13 @@ def _extension_jar(conf: Conf) -> Check:
         fix = "add the jar: --jars $(dovetail jar-path), or spark.jars in spark-defaults.conf"
         return Check(name, "failed", f"{EXTENSIONS_KEY} names {EXTENSION}, but no jar contains it", fix)
     return Check(name, "ok", ours[0] if ours else "not configured here: enable() and submit-args add it")
+
+
+def _jars_of(part: str) -> list[str]:
+    """Names of the jars of a part of a class path, which may be all jars of a directory."""
+    if part.endswith(f"{os.sep}*"):
+        return sorted(file.name for file in Path(part[:-1]).glob("*.jar"))
+    return [part.rsplit("/", 1)[-1]]
 
 
 def _conflicts(conf: Conf) -> Check:

@@ -236,7 +236,8 @@ class DatabaseStats(Display):
 
 
 def _age(collected_at: datetime.datetime, fresh: bool | None, unread: int | None, sample_rows: int | None) -> str:
-    state = "unchanged since" if fresh else f"stale: {_count(unread)} files were added or changed since"
+    changed = "files were removed since" if unread == 0 else f"{_count(unread)} files were added or changed since"
+    state = "unchanged since" if fresh else f"stale: {changed}"
     sample = "no sample" if sample_rows is None else f"a sample of {sample_rows:,} rows"
     return f"collected {collected_at:%Y-%m-%d %H:%M}, {state}; {sample}"
 

@@ -17,7 +17,11 @@ def _read_version() -> str:
     version_file = root / "VERSION"
     if version_file.is_file() and (root / "pyproject.toml").is_file():
         return version_file.read_text(encoding="utf-8").strip()
-    return metadata.version(DISTRIBUTION)
+    try:
+        return metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        # the package alone, for example in an archive for --py-files
+        return "0+unknown"
 
 
 __version__ = _read_version()

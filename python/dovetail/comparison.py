@@ -72,6 +72,7 @@ class Comparison(Display):
         differences: Differences between the answers, as text; empty if the answers are the same.
         not_compared: Names of the columns of which only the NULLs were compared: maps, variants, and arrays and structs
             of floating-point numbers.
+        warmed: Whether a round ran before the measured ones.
     """
 
     sql: str | None
@@ -79,6 +80,7 @@ class Comparison(Display):
     dovetail: Run
     differences: tuple[str, ...]
     not_compared: tuple[str, ...] = ()
+    warmed: bool = False
 
     @property
     def same_answer(self) -> bool:
@@ -115,11 +117,14 @@ class Comparison(Display):
             (*_cells("rows", plain.rows, ours.rows, ",")[:3], ""),
         ]
         rounds = len(plain.seconds)
-        measured = (
-            "one run each, Dovetail first: the first run is slower because caches are cold; runs=3 compares medians"
-            if rounds == 1
-            else f"medians of {rounds} runs each, in turns"
-        )
+        if rounds > 1:
+            measured = f"medians of {rounds} runs each, in turns"
+        elif self.warmed:
+            measured = "one run each after a warm-up, plain Spark first; runs=3 compares medians"
+        else:
+            measured = (
+                "one run each, Dovetail first: the first run is slower because caches are cold; runs=3 compares medians"
+            )
         return [
             Table(("", "plain Spark", "Dovetail", "ratio"), cells, right={1, 2, 3}),
             measured,
@@ -188,7 +193,7 @@ def compare(
     # a jar that is older than this package does not tell
     unseen = tuple(ours[-1]["digest"].get("not_compared", ()))
     said = tuple(dict.fromkeys(found))
-    return Comparison(sql if isinstance(sql, str) else None, run_of(plain), run_of(ours), said, unseen)
+    return Comparison(sql if isinstance(sql, str) else None, run_of(plain), run_of(ours), said, unseen, warmup)
 
 
 def differences(plain: Mapping[str, Any], ours: Mapping[str, Any], tolerance: float = TOLERANCE) -> list[str]:

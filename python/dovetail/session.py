@@ -99,9 +99,9 @@ def enable(builder: Builder, **config: Any) -> Builder:
             raise SessionRunningError(_CONTEXT_WITHOUT)
         return _with(builder, settings)
 
-    jar = _jar(options)
     if _launch.GATEWAY_PORT in os.environ:
-        return _enable_under_submit(builder, options, jar, settings)
+        return _enable_under_submit(builder, options, settings)
+    jar = _jar(options)
     launched = _py4j.jvm_command()
     # a properties file may have named the jar, of which the command line shows nothing
     has_jar = launched is None or any(jar in _launch.split_list(_value_part(word)) for word in launched)
@@ -131,8 +131,13 @@ def appended_conf(options: Mapping[str, str], jar: str) -> dict[str, str]:
 
 
 def _explain_section(options: Mapping[str, str]) -> dict[str, str]:
-    """Adds Dovetail to the explain providers, if this Spark version has them."""
-    if parse_line(pyspark_version()) < (4, 0):
+    """Adds Dovetail to the explain providers, if this Spark version has them.
+
+    A Connect server of this machine that already runs has neither our jar nor our extension, and a session that names
+    a class which the server lacks fails in every query.
+    """
+    reused = options.get(_REUSE_KEY) or os.environ.get(_REUSE_VARIABLE)
+    if parse_line(pyspark_version()) < (4, 0) or reused:
         return {}
     return {EXPLAIN_PROVIDERS_KEY: _launch.append(_found(options, EXPLAIN_PROVIDERS_KEY), EXPLAIN_PROVIDER)}
 
@@ -175,6 +180,20 @@ def _found(options: Mapping[str, str], key: str) -> str | None:
 
 def _jar(options: dict[str, str]) -> str:
     """The jar to append: the bundled one, unless a Dovetail jar of the right line is already listed."""
+    listed = _listed_jar(options)
+    if listed is not None:
+        return listed
+    jar = jar_path(pyspark_version())
+    if not _NOT_IN_LISTS.isdisjoint(jar):
+        raise JarMissingError(
+            f"spark.jars cannot name {jar}: the path has one of the characters {' '.join(sorted(_NOT_IN_LISTS))}. "
+            "Install Dovetail into another directory, or copy the jar to one and put its path into spark.jars."
+        )
+    return jar
+
+
+def _listed_jar(options: dict[str, str]) -> str | None:
+    """The Dovetail jar of the right line that is already listed; None if there is none."""
     version = pyspark_version()
     for entry in _launch.split_list(_found(options, JARS_KEY)):
         name = entry.rsplit("/", 1)[-1]
@@ -186,13 +205,7 @@ def _jar(options: dict[str, str]) -> str:
                     f"(pyspark {version}). Remove it; enable() adds the right jar."
                 )
             return entry
-    jar = jar_path(version)
-    if not _NOT_IN_LISTS.isdisjoint(jar):
-        raise JarMissingError(
-            f"spark.jars cannot name {jar}: the path has one of the characters {' '.join(sorted(_NOT_IN_LISTS))}. "
-            "Install Dovetail into another directory, or copy the jar to one and put its path into spark.jars."
-        )
-    return jar
+    return None
 
 
 def _refuse_remote(options: dict[str, str]) -> None:
@@ -206,13 +219,16 @@ def _refuse_remote(options: dict[str, str]) -> None:
     )
 
 
-def _enable_under_submit(builder: Builder, options: dict[str, str], jar: str, settings: dict[str, str]) -> Builder:
+def _enable_under_submit(builder: Builder, options: dict[str, str], settings: dict[str, str]) -> Builder:
     """Under spark-submit, the JVM and its class path already exist; only the extension class can still be set."""
     submitted = _py4j.submitted_conf()
-    name = jar.rsplit("/", 1)[-1]
-    # no setting names a jar of the installation, of SPARK_DIST_CLASSPATH, or of a class path with a wildcard
-    if not (_py4j.jvm_has(EXTENSION) or any(name in submitted.get(key, "") for key in SUBMITTED_JARS_KEYS)):
-        raise SessionRunningError(_SUBMITTED_WITHOUT_JAR)
+    listed = _listed_jar(options)
+    # No setting names a jar of the installation, of SPARK_DIST_CLASSPATH, or of a class path with a wildcard. The
+    # package itself may have come without jars, in an archive for --py-files.
+    if not _py4j.jvm_has(EXTENSION):
+        name = (listed or _jar(options)).rsplit("/", 1)[-1]
+        if not any(name in submitted.get(key, "") for key in SUBMITTED_JARS_KEYS):
+            raise SessionRunningError(_SUBMITTED_WITHOUT_JAR)
     value = submitted.get(EXTENSIONS_KEY, "")
     for entry in _launch.split_list(options.get(EXTENSIONS_KEY)):
         value = _launch.append(value, entry)
@@ -238,6 +254,10 @@ def _running(can_attach: bool) -> str:
         f"configuration: {_SUBMIT_ADVICE}. On Databricks: dovetail init-script --platform databricks."
     )
 
+
+# pyspark 4.3 can connect to a server that an earlier process of this machine has started
+_REUSE_KEY = "spark.local.connect.reuse"
+_REUSE_VARIABLE = "SPARK_LOCAL_CONNECT_REUSE"
 
 _SUBMIT_ADVICE = (
     "spark-submit --jars $(dovetail jar-path) --conf spark.sql.extensions=dovetail.DovetailExtensions ... "

@@ -92,6 +92,15 @@ def test_columns(spark: SparkSession, fresh: str) -> None:
     assert result["k"].histogram_bins is None
 
 
+def test_a_column_that_is_named_like_a_header(spark: SparkSession) -> None:
+    spark.sql("CREATE TABLE header USING parquet PARTITIONED BY (p) AS SELECT 1 `# of items`, 2 k, 3 p")
+    try:
+        assert analyzed(spark, "header", columns=["k"])["k"].max == "2"
+        assert analyzed(spark, "header", columns=["# of items"])["# of items"].max == "1"
+    finally:
+        spark.sql("DROP TABLE header")
+
+
 def test_all_columns_but_those_without_statistics(spark: SparkSession, fresh: str) -> None:
     with pytest.warns(DovetailWarning, match=r"no statistics for tags \(array<bigint>\)") as warned:
         result = dovetail.analyze(spark, fresh, columns="all", progress=False, mode="spark")

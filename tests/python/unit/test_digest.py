@@ -80,6 +80,12 @@ def test_a_comparison_reads_as_a_table() -> None:
     assert str(unseen).splitlines()[-2:] == ["values not compared, only NULLs: tags, point", "same answer"]
 
 
+def test_one_round_after_a_warm_up_begins_with_plain_spark() -> None:
+    once = Comparison("SELECT 1", run((1.0,), (), 0), run((1.0,), (), 0), ())
+    assert "one run each, Dovetail first" in str(once)
+    assert "one run each after a warm-up, plain Spark first" in str(replace(once, warmed=True))
+
+
 def test_a_different_answer_is_loud() -> None:
     comparison = Comparison("SELECT 1", run((1.0,), (), 0), run((1.0,), (), 0), ("2 rows without, 3 with Dovetail",))
     assert not comparison.same_answer

@@ -213,6 +213,22 @@ def test_nothing_is_wrong_with_delta_before_dovetail(monkeypatch: pytest.MonkeyP
     assert {check.status for check in doctor.examine(session=False)} == {"ok"}
 
 
+def test_nothing_is_wrong_with_a_class_path_with_a_wildcard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path(jars.jar_path()).parent
+    defaults(f"spark.sql.extensions {EXTENSION}", f"spark.driver.extraClassPath {folder}/*")(monkeypatch, tmp_path)
+    assert {check.status for check in doctor.examine(session=False) if check.name == "extension jar"} == {"ok"}
+    defaults(f"spark.sql.extensions {EXTENSION}")(monkeypatch, tmp_path)
+    for variable, value in (
+        ("SPARK_DIST_CLASSPATH", f"/opt/x.jar:{folder}/*"),
+        ("PYSPARK_SUBMIT_ARGS", f"--driver-class-path {jars.jar_path()} pyspark-shell"),
+    ):
+        with monkeypatch.context() as patch:
+            patch.setenv(variable, value)
+            found = next(check for check in doctor.examine(session=False) if check.name == "extension jar")
+            assert found.status == "ok"
+
+
 def test_a_client_of_spark_connect_needs_no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     no_java(monkeypatch, tmp_path)

@@ -85,6 +85,11 @@ def test_without_escapes_quotes_go_between_other_quotes() -> None:
     assert string_literal(r"a'b\c", Quotes.ADJACENT) == """'a' "'" 'b\\c'"""
 
 
+def test_without_escapes_a_quote_behind_a_backslash_stays_in_its_literal() -> None:
+    # the parser skips the quote, and keeps both characters
+    assert string_literal(r"SELECT 'O\'Neil'", Quotes.ADJACENT) == r"""'SELECT ' "'" 'O\'Neil' "'" ''"""
+
+
 def test_dovetails_own_statements_double_quotes() -> None:
     assert string_literal(r"a'b\c", Quotes.DOUBLED) == r"'a''b\c'"
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyspark import SparkConf
 from pyspark.sql import SparkSession
 
-from dovetail import _launch, _py4j, session
+from dovetail import _launch, _py4j, jars, session
 from dovetail.errors import ConfigError, SessionRunningError, UnsupportedSparkError
 from dovetail.jars import EXTENSION
 from dovetail.session import (
@@ -113,6 +113,21 @@ def test_properties_as_java_writes_them() -> None:
     assert _launch.parse_properties(text) == expected
 
 
+def test_a_comment_is_not_continued() -> None:
+    assert _launch.parse_properties("# no \\\nspark.a 1\nspark.b x,\\\n  # y\n") == {"spark.a": "1", "spark.b": "x,# y"}
+
+
+def test_a_properties_file_beside_the_defaults(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text(f"{EXTENSIONS_KEY} {DELTA}\nspark.x 1\n")
+    (tmp_path / "own.conf").write_text("spark.x 2\n")
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    own = f"--properties-file {tmp_path / 'own.conf'}"
+    for words, extensions in (f"{own} --load-spark-defaults", f"{DELTA},{EXTENSION}"), (own, EXTENSION):
+        monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", f"{words} pyspark-shell")
+        assert appended_conf({}, JAR)[EXTENSIONS_KEY] == extensions
+        assert _launch.defaults_value("spark.x") == "2"
+
+
 def test_a_dovetail_jar_that_is_there_is_taken(spark_line: tuple[int, int]) -> None:
     own = f"s3://bucket/dovetail-spark-{spark_line[0]}.{spark_line[1]}_2.13-0.1.0.jar"
     assert _jar({JARS_KEY: f"a.jar,{own}"}) == own
@@ -124,6 +139,16 @@ def test_a_dovetail_jar_of_another_line_is_refused(spark_line: tuple[int, int]) 
         _jar({JARS_KEY: f"/x/dovetail-spark-{other}_2.12-0.1.0.jar"})
 
 
+def test_under_spark_submit_the_package_needs_no_jar_of_its_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The job names the jar, and the package came in an archive of Python files."""
+    monkeypatch.setattr(jars, "JARS", tmp_path)
+    monkeypatch.setattr(_py4j, "submitted_conf", lambda: SparkConf(loadDefaults=False))
+    monkeypatch.setattr(_py4j, "jvm_has", {EXTENSION}.__contains__)
+    assert _enable_under_submit(SparkSession.Builder(), {}, {})._options[EXTENSIONS_KEY] == EXTENSION
+
+
 @pytest.mark.parametrize("found", [True, False])
 def test_under_spark_submit_the_jvm_is_asked_for_the_class(monkeypatch: pytest.MonkeyPatch, found: bool) -> None:
     """No setting names a jar of the installation or of an image."""
@@ -132,10 +157,10 @@ def test_under_spark_submit_the_jvm_is_asked_for_the_class(monkeypatch: pytest.M
     monkeypatch.setattr(_py4j, "jvm_has", classes.__contains__)
     builder = SparkSession.Builder()
     if found:
-        assert _enable_under_submit(builder, {}, JAR, {})._options[EXTENSIONS_KEY] == EXTENSION
+        assert _enable_under_submit(builder, {}, {})._options[EXTENSIONS_KEY] == EXTENSION
     else:
         with pytest.raises(SessionRunningError, match="without the Dovetail jar"):
-            _enable_under_submit(builder, {}, JAR, {})
+            _enable_under_submit(builder, {}, {})
 
 
 @pytest.mark.parametrize("classes", [{EXTENSION}, {EXTENSION, EXPLAIN_PROVIDER}])
@@ -146,7 +171,7 @@ def test_spark_is_not_told_of_a_class_that_the_submitted_jar_lacks(
     monkeypatch.setattr(_py4j, "submitted_conf", lambda: SparkConf(loadDefaults=False))
     monkeypatch.setattr(_py4j, "jvm_has", classes.__contains__)
     monkeypatch.setattr(session, "pyspark_version", lambda: "4.1.0")
-    options = _enable_under_submit(SparkSession.Builder(), {}, JAR, {})._options
+    options = _enable_under_submit(SparkSession.Builder(), {}, {})._options
     assert options.get(EXPLAIN_PROVIDERS_KEY) == (EXPLAIN_PROVIDER if EXPLAIN_PROVIDER in classes else None)
 
 

@@ -64,11 +64,13 @@ def test_the_names_of_the_design() -> None:
         ("card_weight", 1.5, "a number from 0.0 to 1.0"),
         ("card_weight", float("nan"), "a number from 0.0 to 1.0"),
         ("card_weight", "0.5", "a number from 0.0 to 1.0"),
+        ("card_weight", 10**400, "a number from 0.0 to 1.0"),
         ("card_weight", True, "a number from 0.0 to 1.0"),
         ("cost_model", "cheap", "'physical' or 'cardWeight'"),
         ("planning_budget_ms", 0, "a whole number, at least 1"),
         ("planning_budget_ms", 1.5, "a whole number, at least 1"),
         ("planning_budget_ms", 2**63, "a whole number, at least 1"),
+        ("planning_budget_ms", 10**400, "a whole number, at least 1"),
         ("histograms", 1, "True or False"),
         ("enabled", "true", "True or False"),
         ("enabled", None, "True or False"),
@@ -80,6 +82,13 @@ def test_a_wrong_value_raises_with_what_is_allowed(name: str, value: object, all
     key = next(setting.key for setting in Config.SETTINGS if setting.name == name)
     assert f"{name}={value!r} ({key}) is not allowed: expected {allowed}." == str(raised.value)
     assert isinstance(raised.value, ValueError)
+
+
+def test_texts_are_read_as_the_jvm_reads_them() -> None:
+    budget = next(setting for setting in Config.SETTINGS if setting.name == "planning_budget_ms")
+    assert budget.parse(" 1000 ") == 1000
+    with pytest.raises(ConfigError, match="expected a whole number"):
+        budget.parse("1_000")
 
 
 def test_whole_numbers_are_numbers() -> None:

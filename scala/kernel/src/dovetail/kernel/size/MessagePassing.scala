@@ -1,5 +1,7 @@
 package dovetail.kernel.size
 
+import java.lang.ref.SoftReference
+
 import scala.collection.mutable
 
 import dovetail.kernel.graph.JoinGraph
@@ -23,18 +25,21 @@ final private[size] class MessagePassing(
 ) {
   import MessagePassing._
 
-  private val groups      = mutable.HashMap.empty[(Int, Vector[Int]), KeyGroups]
-  private val found       = mutable.HashMap.empty[(Int, Int, Vector[Int]), KeyMessage.Partners]
-  private val messages    = mutable.HashMap.empty[Node, KeyMessage]
-  private var keptNumbers = 0L
-  private var keptRows    = 0L
+  // soft, because it can be made again: a server may plan many queries at a time, and each has its own
+  private var results = new SoftReference(new Results)
+
+  private def memo: Results = Option(results.get).getOrElse {
+    val again = new Results
+    results = new SoftReference(again)
+    again
+  }
 
   /** For each row of the node's sample, the number of combinations of the relations below that it joins with. */
   def weighted(node: Node): Array[Double] = {
     val weights = new Array[Double](samples(node.relation).rows)
     java.util.Arrays.fill(weights, 1.0)
     node.children.foreach { child =>
-      val message = messages.getOrElse(child, kept(child, messageOf(child)))
+      val message = memo.messages.getOrElse(child, keep(child, messageOf(child)))
       message.multiply(weights, partnersIn(node.relation, child))
     }
     weights
@@ -73,24 +78,11 @@ final private[size] class MessagePassing(
   /** The key of the child for each row of the parent's sample. They are kept, too. */
   private def partnersIn(parent: Int, child: Node): KeyMessage.Partners = {
     val edge = (parent, child.relation, child.classes)
-    found.getOrElse(
-      edge, {
-        keptRows += samples(parent).rows
-        if (keptRows > MostRows) { found.clear(); keptRows = samples(parent).rows.toLong }
-        val partners = partnersOf(groupsOf(child), samples(parent))
-        found(edge) = partners
-        partners
-      }
-    )
+    memo.found.getOrElse(edge, memo.add(edge, samples(parent).rows, partnersOf(groupsOf(child), samples(parent))))
   }
 
   /** Keeps a message. Each has some numbers per key of the whole sample, and a set may have thousands of messages. */
-  private def kept(node: Node, message: KeyMessage): KeyMessage = {
-    keptNumbers += groupsOf(node).numbers
-    if (keptNumbers > MostNumbers) { messages.clear(); keptNumbers = groupsOf(node).numbers.toLong }
-    messages(node) = message
-    message
-  }
+  private def keep(node: Node, message: KeyMessage): KeyMessage = memo.add(node, groupsOf(node).numbers, message)
 
   def partnersOf(keys: KeyGroups, parent: RelationSample): KeyMessage.Partners =
     new KeyMessage.Partners(keys.find(parent), keys.numbers)
@@ -98,7 +90,7 @@ final private[size] class MessagePassing(
   def groupsOf(node: Node): KeyGroups = groupsOf(node.relation, node.classes)
 
   def groupsOf(relation: Int, by: Vector[Int]): KeyGroups =
-    groups.getOrElseUpdate((relation, by), new KeyGroups(samples(relation), by.toArray))
+    memo.groups.getOrElseUpdate((relation, by), new KeyGroups(samples(relation), by.toArray))
 
   private def messageOf(node: Node): KeyMessage = {
     val (sample, keys, weights) = (samples(node.relation), groupsOf(node), weighted(node))
@@ -189,6 +181,29 @@ final private[size] class MessagePassing(
 }
 
 private[size] object MessagePassing {
+
+  /** What was computed before: the groups of keys, the keys that parents ask for, and messages. */
+  final private class Results {
+    val groups              = mutable.HashMap.empty[(Int, Vector[Int]), KeyGroups]
+    val found               = mutable.HashMap.empty[(Int, Int, Vector[Int]), KeyMessage.Partners]
+    val messages            = mutable.HashMap.empty[Node, KeyMessage]
+    private var keptNumbers = 0L
+    private var keptRows    = 0L
+
+    def add(edge: (Int, Int, Vector[Int]), rows: Int, partners: KeyMessage.Partners): KeyMessage.Partners = {
+      keptRows += rows
+      if (keptRows > MostRows) { found.clear(); keptRows = rows.toLong }
+      found(edge) = partners
+      partners
+    }
+
+    def add(node: Node, numbers: Int, message: KeyMessage): KeyMessage = {
+      keptNumbers += numbers
+      if (keptNumbers > MostNumbers) { messages.clear(); keptNumbers = numbers.toLong }
+      messages(node) = message
+      message
+    }
+  }
 
   // without the boxing of `sum` and `map`
 

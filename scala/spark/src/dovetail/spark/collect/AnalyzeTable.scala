@@ -4,7 +4,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition, Nanoseconds}
+import org.apache.spark.sql.dovetail.base.{BoundedJson, BrokenFile, DovetailConf, ErrorCondition, Nanoseconds}
 import org.apache.spark.sql.dovetail.sketch.{Recipe, TableSketch}
 import org.apache.spark.sql.dovetail.store.{DataFile, StatisticsStore, StoredTable, TableFile, TableKey}
 import org.apache.spark.sql.dovetail.table.PrivateColumns
@@ -24,7 +24,8 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
   private val store  = StatisticsStore(session)
   private val hadoop = session.sparkContext.hadoopConfiguration
   private val key    = TableKey(relation, files, hadoop)
-  private val output = relation.output.toVector
+  // without metadata columns, which a view may read
+  private val output = relation.output.filter(a => files.schema.exists(_.name == a.name)).toVector
 
   val name: String = relation.catalogTable.fold(files.location.rootPaths.mkString(","))(_.identifier.unquotedString)
 
@@ -87,8 +88,9 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     val unread    = found.wanted.filterNot(f => keptFiles(f.fingerprint))
     val added     = read(unread, found.bytes, whole)
     val now       = System.currentTimeMillis()
-    val changed   = added.nonEmpty || !stored.exists(_.header.parts.size == kept.size)
-    val held      =
+    val changed   =
+      added.nonEmpty || !stored.exists(s => s.header.parts.size == kept.size || PartialReading(files))
+    val held =
       if (changed) save(kept ++ added, gone(stored.map(_.header), found.present), whole, now) else kept
     val covered = held.iterator.flatMap(_.files).toSet == found.present
     val written = if (covered) WriteBack(session, relation, whole.result(found.bytes, now)) else Nil
@@ -167,7 +169,8 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
 
   /** Files that were read once and no longer exist. */
   private def gone(known: Option[TableFile.Header], present: Set[Long]): Set[Long] =
-    known.toVector.flatMap(_.parts).flatMap(_.files).filterNot(present).toSet
+    if (PartialReading(files)) Set.empty
+    else known.toVector.flatMap(_.parts).flatMap(_.files).filterNot(present).toSet
 
   /**
    * Parts that are now stored for other files. Another session may have collected them for another partition while this
@@ -211,8 +214,20 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     ).sorted).distinct
     val notes   = others.map(a => s"${a.name} has type ${a.dataType.typeName}, for which no statistics are collected")
     val sampled = DovetailConf.SampleEnabled.get(conf) && DovetailConf.StoreValues.get(conf)
-    (Recipe.forColumns(fields, grouped, sampled, DovetailConf.HistogramEnabled.get(conf)), notes)
+    val recipe  = Recipe.forColumns(fields, grouped, sampled, DovetailConf.HistogramEnabled.get(conf))
+    checkLength(recipe)
+    (recipe, notes)
   }
+
+  /** Fails if the store could not read the description of the columns again. */
+  private def checkLength(recipe: Recipe): Unit =
+    try BoundedJson.read(recipe.schema.json.getBytes("UTF-8"))
+    catch {
+      case e: BrokenFile => throw ErrorCondition.NotAnalyzable(
+          s"the schema of the columns of $name is too long to be stored: ${e.getMessage}. Choose some with COLUMNS (…).",
+          "name" -> name
+        )
+    }
 
   private lazy val privacy = PrivateColumns(conf)
 

@@ -1,14 +1,19 @@
 package org.apache.spark.sql.dovetail.collect
 
+import java.util.Locale
+
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.catalog.CatalogStatistics
+import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable}
 import org.apache.spark.sql.catalyst.plans.logical.{ColumnStat, Histogram, HistogramBin}
+import org.apache.spark.sql.connector.catalog.CatalogManager
 import org.apache.spark.sql.dovetail.base.DovetailConf
+import org.apache.spark.sql.dovetail.leaf.{MalformedRecords, SkippedFiles}
 import org.apache.spark.sql.dovetail.predicates.Values
 import org.apache.spark.sql.dovetail.table.{ColumnStatistics, TableStatistics}
-import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.types._
 
 /**
@@ -16,34 +21,78 @@ import org.apache.spark.sql.types._
  * and, per column, counts, bounds, widths and a histogram.
  *
  * It leaves out what makes Spark's own estimator fail, which has no case for TIMESTAMP_NTZ and intervals, takes NaN for
- * a bound, and asserts that a histogram covers the range between the bounds.
+ * a bound, and asserts that a histogram covers the range between the bounds. It leaves out numeric columns whose bounds
+ * must not be kept, too: without bounds, Spark takes a column for one of NULLs, and its joins for empty.
+ *
+ * Spark plans every later query with these statistics, so they must be those of the table as every query reads it.
  */
 object WriteBack {
 
   /** Returns notes for the user. If the catalog refuses the statistics, the collection does not fail. */
-  def apply(session: SparkSession, relation: LogicalRelation, statistics: TableStatistics): Seq[String] = {
-    val conf = session.sessionState.conf
-    relation.catalogTable.filter(_ => DovetailConf.StoreWriteBack.get(conf)).toSeq.flatMap { table =>
-      val histograms = DovetailConf.HistogramEnabled.get(conf)
-      val columns    = statistics.columns.filter(fits).map(c =>
-        c.name -> columnStat(c, statistics.rows, histograms).toCatalogColumnStat(c.name, c.dataType)
-      )
-      val known = table.stats.map(_.colStats).getOrElse(Map.empty).filterNot { case (name, _) =>
-        statistics.columns.exists(_.name == name)
-      }
-      try {
-        session.sessionState.catalog.alterTableStats(
-          table.identifier,
-          Some(CatalogStatistics(
-            sizeInBytes = BigInt(statistics.bytes),
-            rowCount = Some(BigInt(statistics.rows)),
-            colStats = known ++ columns
-          ))
-        )
-        Nil
-      } catch { case NonFatal(e) => Seq(s"Spark's catalog did not accept the statistics: ${e.getMessage}") }
+  def apply(session: SparkSession, relation: LogicalRelation, statistics: TableStatistics): Seq[String] =
+    relation.catalogTable.filter(_ => DovetailConf.StoreWriteBack.get(session.sessionState.conf)).toSeq.flatMap {
+      table =>
+        hindrance(session, relation, table) match {
+          case Some(why) => Seq(s"The statistics were not written to Spark's catalog: $why")
+          case None      => write(session, table, statistics)
+        }
     }
+
+  /** Why the statistics are not those of a table in Spark's catalog as every query reads it; None if they are. */
+  private def hindrance(session: SparkSession, relation: LogicalRelation, table: CatalogTable): Option[String] =
+    if (!isInSessionCatalog(session, table))
+      Some(s"it holds those of tables in ${CatalogManager.SESSION_CATALOG_NAME} only")
+    else if (MalformedRecords.areDropped(relation))
+      Some("it depends on the columns of a query which records are dropped")
+    else if (SkippedFiles.possible(relation)) Some("Spark may have skipped files that it could not read")
+    else relation.relation match {
+      case files: HadoopFsRelation if PartialReading(files) => Some("they are not those of all files of the table now")
+      case files: HadoopFsRelation                          =>
+        val own    = options(table.properties ++ table.storage.properties)
+        val others = options(files.options).filterNot { case (k, v) => Usual(k) || own.get(k).contains(v) }
+        if (others.isEmpty) None
+        else Some(s"the table was read with options of its own: ${others.keys.toVector.sorted.mkString(", ")}")
+      case _ => None
+    }
+
+  /** Spark would otherwise write them to a table of the same name. */
+  private def isInSessionCatalog(session: SparkSession, table: CatalogTable): Boolean =
+    table.identifier.catalog.forall(_ == CatalogManager.SESSION_CATALOG_NAME) &&
+      Try(session.sessionState.catalog.getTableMetadata(table.identifier)).toOption.exists(
+        _.storage.locationUri == table.storage.locationUri
+      )
+
+  private def options(of: Map[String, String]): Map[String, String] = of.map { case (k, v) =>
+    k.toLowerCase(Locale.ROOT) -> v
   }
+
+  /** Options that Spark adds to those of a table. */
+  private val Usual = Set("path", "mergeschema", "serialization.format")
+
+  private def write(session: SparkSession, table: CatalogTable, statistics: TableStatistics): Seq[String] = {
+    val histograms = DovetailConf.HistogramEnabled.get(session.sessionState.conf)
+    val shown      = statistics.columns.filterNot(isHidden)
+    val columns    = shown.filter(fits).map(c =>
+      c.name -> columnStat(c, statistics.rows, histograms).toCatalogColumnStat(c.name, c.dataType)
+    )
+    val replaced = shown.map(_.name).toSet
+    val before   = table.stats.map(_.colStats).getOrElse(Map.empty).filterNot { case (name, _) => replaced(name) }
+    try {
+      session.sessionState.catalog.alterTableStats(
+        table.identifier,
+        Some(CatalogStatistics(
+          sizeInBytes = BigInt(statistics.bytes),
+          rowCount = Some(BigInt(statistics.rows)),
+          colStats = before ++ columns
+        ))
+      )
+      Nil
+    } catch { case NonFatal(e) => Seq(s"Spark's catalog did not accept the statistics: ${e.getMessage}") }
+  }
+
+  /** Whether Spark's estimator needs bounds of a column that has values, and they must not be kept. */
+  private def isHidden(c: ColumnStatistics): Boolean =
+    Values.ordered(c.dataType) && c.values > 0L && (c.min.isEmpty || c.max.isEmpty)
 
   private def fits(c: ColumnStatistics): Boolean = c.dataType match {
     case FloatType | DoubleType =>

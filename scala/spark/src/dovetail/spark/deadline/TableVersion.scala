@@ -38,12 +38,12 @@ object TableVersion {
    * latest at that time.
    */
   def fixed(index: FileIndex): Option[TableVersion] = {
-    def latest = property(index, "snapshotAtAnalysis").isDefined && !property(
-      index,
-      "isTimeTravelQuery"
-    ).contains(java.lang.Boolean.TRUE)
+    def latest = property(index, "snapshotAtAnalysis").isDefined && !isTimeTravel(index)
     analyzed(index).filterNot(_ => latest)
   }
+
+  /** Whether a query asks for this version, and not for the latest one. */
+  def isTimeTravel(index: FileIndex): Boolean = property(index, "isTimeTravelQuery").contains(java.lang.Boolean.TRUE)
 
   private[deadline] def property(of: AnyRef, name: String): Option[AnyRef] =
     Try(of.getClass.getMethod(name).invoke(of)).toOption.flatMap(Option(_))

@@ -2,9 +2,8 @@ package org.apache.spark.sql.dovetail.history
 
 import java.time.Instant
 import java.util.concurrent.TimeUnit
+import java.util.concurrent.atomic.AtomicReference
 import java.util.{Collections, WeakHashMap}
-
-import scala.ref.WeakReference
 
 import dovetail.kernel.enumerate.JoinTree
 import org.apache.spark.sql.SparkSession
@@ -19,18 +18,22 @@ import org.apache.spark.sql.dovetail.report.{GroupIdentity, GroupReport}
  */
 object RunRecorder {
 
-  // weak keys, so that sessions can be garbage collected
-  private val watched = Collections.synchronizedMap(new WeakHashMap[SparkSession, java.lang.Boolean])
+  // The history with which each session planned last: a query runs in threads of another user if the server acts for
+  // its clients, and these would find another store. Weak keys, so that sessions can be garbage collected.
+  private val watched = Collections.synchronizedMap(new WeakHashMap[SparkSession, AtomicReference[History]])
 
-  /** Starts to record this session's queries, if it has not been started yet. */
-  def watch(session: SparkSession): Unit = if (watched.put(session, true) == null) {
-    // when a query has run, the session may have another store, or be gone
-    val weak = new WeakReference(session)
-    QueryLog(session).observe(run =>
-      weak.get.map(History(_)).foreach(h =>
-        History.later(0L)(if (run.end == RunEnd.Finished) record(h, run) else unfinished(h, run))
-      )
-    )
+  /** Starts to record this session's queries, if it has not been started yet. Planning calls it for each query. */
+  def watch(session: SparkSession): Unit = {
+    val history = History(session)
+    val latest  = new AtomicReference(history)
+    Option(watched.putIfAbsent(session, latest)) match {
+      case Some(known) => known.set(history)
+      case None        => QueryLog(session).observe { run =>
+          val h = latest.get
+          History.later(0L)(if (run.end == RunEnd.Finished) record(h, run) else unfinished(h, run))
+          ()
+        }
+    }
   }
 
   def isOn(session: SparkSession): Boolean = DovetailConf.HistoryEnabled.get(session.sessionState.conf)

@@ -6,7 +6,7 @@ import scala.annotation.tailrec
 import scala.util.control.NonFatal
 
 import org.apache.spark.api.python.{PythonFunction, PythonRDD}
-import org.apache.spark.rdd.{MapPartitionsRDD, ParallelCollectionPartition, ParallelCollectionRDD, RDD}
+import org.apache.spark.rdd.{MapPartitionsRDD, ParallelCollectionRDD, RDD}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.{
@@ -53,7 +53,7 @@ object LocalRows {
 
   private def counted(leaf: LeafNode): Option[Long] = orUnknown(leaf match {
     case r: LogicalRDD if !r.isStreaming => fromSpark(r.rdd)
-    case r: ExternalRDD[_]               => parallelized(r.rdd).map(elements(_).map(_.size.toLong).sum)
+    case r: ExternalRDD[_]               => parallelized(r.rdd).flatMap(values(_)).map(_.size.toLong)
     case _                               => None
   })
 
@@ -63,7 +63,7 @@ object LocalRows {
 
   private def fromSpark(rdd: RDD[_]): Option[Long] = rdd match {
     case m: MapPartitionsRDD[_, _] if madeBy(m, "createDataFrame at ") =>
-      parallelized(m.firstParent[Any]).map(elements(_).map(_.size.toLong).sum)
+      parallelized(m.firstParent[Any]).flatMap(values(_)).map(_.size.toLong)
     case m: MapPartitionsRDD[_, _] if madeBy(m, "applySchemaToPythonRDD at ") => fromPython(m.firstParent[Any])
     case _                                                                    => None
   }
@@ -82,11 +82,25 @@ object LocalRows {
     case _                           => None
   }
 
-  private def elements(rdd: ParallelCollectionRDD[_]): Vector[scala.collection.Seq[Any]] =
-    rdd.partitions.toVector.map {
-      case p: ParallelCollectionPartition[_] => p.values
-      case other                             => throw new IllegalStateException(s"a part of a collection: $other")
+  /**
+   * The values of a collection, if no program can change them any more. Until a job runs, a program may change a
+   * mutable collection, and a lazy one would run its functions. Asking the RDD for its parts would copy the values.
+   *
+   * @param ours whether Spark itself made the collection, so that no program refers to it
+   */
+  private def values(rdd: ParallelCollectionRDD[_], ours: Boolean = false): Option[scala.collection.Seq[Any]] =
+    Data.get(rdd) match {
+      case l: List[_]                                  => Some(l)
+      case s: scala.collection.immutable.IndexedSeq[_] => Some(s)
+      case s: scala.collection.IndexedSeq[_] if ours   => Some(s)
+      case _                                           => None
     }
+
+  private lazy val Data = {
+    val field = classOf[ParallelCollectionRDD[_]].getDeclaredField("data")
+    field.setAccessible(true)
+    field
+  }
 
   // ---- Python: batches of rows, each a pickled list ----
 
@@ -97,9 +111,10 @@ object LocalRows {
    * Counts the rows of all batches if these are small. Otherwise it counts only the first and the last batch, because
    * pyspark puts the same number of rows into each batch but the last one.
    */
-  private def pickled(rdd: ParallelCollectionRDD[_]): Option[Long] = {
-    val batches = elements(rdd).flatten.map(_.asInstanceOf[Array[Byte]])
-    if (batches.map(_.length.toLong).sum <= MostBytes) Some(batches.map(size).sum)
+  private def pickled(rdd: ParallelCollectionRDD[_]): Option[Long] = values(rdd, ours = true).flatMap { values =>
+    val batches = values.map(_.asInstanceOf[Array[Byte]])
+    if (batches.isEmpty) Some(0L)
+    else if (batches.map(_.length.toLong).sum <= MostBytes) Some(batches.map(size).sum)
     else if (batches.head.length.toLong + batches.last.length <= MostBytes)
       Some((batches.size - 1L) * size(batches.head) + size(batches.last))
     else None

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
+import java.lang.ref.SoftReference
+
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -20,8 +22,9 @@ import org.apache.spark.sql.dovetail.leaf.CanonicalForms
 final class BroadcastAllowance(one: Double, reuses: Boolean = true) {
   private var room = BroadcastRoom.of(one)
 
-  // groups with broadcasts, with the memory that was left for them
-  private val before = mutable.ArrayBuffer.empty[(LogicalPlan, BroadcastRoom)]
+  // Groups with broadcasts, with the memory that was left for them. A plan may hold the query's tracker, by a cache or
+  // by a function of the program; the reference is soft, because the tracker is the weak key of this object.
+  private val before = mutable.ArrayBuffer.empty[(SoftReference[LogicalPlan], BroadcastRoom)]
 
   /** The memory that is left. */
   def left: BroadcastRoom = room
@@ -34,7 +37,7 @@ final class BroadcastAllowance(one: Double, reuses: Boolean = true) {
    *
    * @param top top join of the group, as written
    */
-  def left(top: LogicalPlan): BroadcastRoom = earlier(top).fold(room)(_._2)
+  def left(top: LogicalPlan): BroadcastRoom = earlier(top).getOrElse(room)
 
   /** Reserves the memory of broadcasts. */
   def take(taken: BroadcastRoom): Unit = room =
@@ -43,12 +46,15 @@ final class BroadcastAllowance(one: Double, reuses: Boolean = true) {
   /** Reserves the memory of a group's broadcasts, unless it is a copy of an earlier group. */
   def take(top: LogicalPlan, taken: BroadcastRoom): Unit =
     if (taken.most > 0.0 && earlier(top).isEmpty) {
-      before += top -> room
+      before += new SoftReference(top) -> room
       take(taken)
     }
 
-  private def earlier(top: LogicalPlan): Option[(LogicalPlan, BroadcastRoom)] =
-    if (reuses) before.find { case (plan, _) => CanonicalForms.certainlySame(plan, top) } else None
+  private def earlier(top: LogicalPlan): Option[BroadcastRoom] =
+    if (!reuses) None
+    else before.collectFirst {
+      case (plan, left) if Option(plan.get).exists(CanonicalForms.certainlySame(_, top)) => left
+    }
 }
 
 object BroadcastAllowance {

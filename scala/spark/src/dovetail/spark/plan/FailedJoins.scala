@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.plan
 
+import java.util.{Collections, WeakHashMap}
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicBoolean
 
@@ -35,10 +36,18 @@ object FailedJoins {
   /** Why the choice must not be made again, or None if it may be made. */
   def reason(choice: ChosenJoin, session: SparkSession): Option[String] = {
     val failures = JoinFailures(session)
+    planned.put(session, failures)
     // the signature of a table takes a time quadratic in its columns
     if (failures.isEmpty || !failures.mayHave(choice.method, choice.tables)) None
     else failures.find(choice.signature).map(_.toString)
   }
+
+  // The store of each session when it planned last. Listeners run as another user than the query did if the server
+  // acts for its clients, and would find another store.
+  private val planned = Collections.synchronizedMap(new WeakHashMap[SparkSession, JoinFailures])
+
+  private def failuresOf(execution: QueryExecution): JoinFailures =
+    Option(planned.get(execution.sparkSession)).getOrElse(JoinFailures(execution.sparkSession))
 
   private val hooked = new AtomicBoolean
 
@@ -67,7 +76,7 @@ object FailedJoins {
         execution <- Option(e.qe); failure <- e.executionFailure;
         short     <- Shortage(failure) if Shortage.isOfJoinMethod(short)
       )
-        learn(execution, short)(JoinFailures(execution.sparkSession).add(_))
+        learn(execution, short)(failuresOf(execution).add(_))
     )
 
     /** The choices of all running queries count as failed, and are written before this returns. */
@@ -80,7 +89,7 @@ object FailedJoins {
     private def noted(id: Long): Option[JoinFailures] =
       FailOpen("noting a lost join", (_: String) => Option.empty[JoinFailures]) {
         Option(SQLExecution.getQueryExecution(id)).map { execution =>
-          val failures = JoinFailures(execution.sparkSession)
+          val failures = failuresOf(execution)
           learn(execution, "the driver ended because of an error")(failures.note(_))
           failures
         }

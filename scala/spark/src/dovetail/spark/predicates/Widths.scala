@@ -32,6 +32,19 @@ object Widths {
     case _             => 1
   }
 
+  /**
+   * Whether a value of a type takes no more bytes than the same value read as another type: it has no other fields. A
+   * query may read fewer of them.
+   */
+  def covers(whole: DataType, t: DataType): Boolean = (whole, t) match {
+    case (w: StructType, s: StructType) =>
+      s.forall(f => w.exists(o => o.name == f.name && covers(o.dataType, f.dataType)))
+    case (w: ArrayType, a: ArrayType)   => covers(w.elementType, a.elementType)
+    case (w: MapType, m: MapType)       => covers(w.keyType, m.keyType) && covers(w.valueType, m.valueType)
+    case (_: StringType, _: StringType) => true
+    case (w, other)                     => w == other
+  }
+
   /** A slot and sixteen bytes. */
   private val LongValue = 3.0 * Width.Slot
 

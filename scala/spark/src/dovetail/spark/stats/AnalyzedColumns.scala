@@ -79,11 +79,11 @@ final private[stats] class AnalyzedColumns(histograms: Boolean) {
 
   /**
    * Width of a column from the statistics that Dovetail collected. Its bounds hold only for the files that were read,
-   * and for values without fields that were added later.
+   * and for values of the type that they were read with.
    */
   private def width(dataType: DataType, c: ColumnStatistics, fresh: Boolean): Width =
     if (Widths.fixed(dataType).isDefined) Widths.ofType(dataType)
-    else if (fresh && Widths.leaves(c.dataType) >= Widths.leaves(dataType)) Width.measured(
+    else if (fresh && Widths.covers(c.dataType, dataType)) Width.measured(
       c.width,
       Some(c.maxWidth.toDouble),
       Some(Width.padded(c.values.toDouble, c.values * c.width)),

@@ -10,7 +10,14 @@ import org.apache.spark.sql.dovetail.base.{DovetailConf, LazyValue}
 import org.apache.spark.sql.dovetail.database.{DatabaseStatistics, PushedPredicates}
 import org.apache.spark.sql.dovetail.deadline.Aside
 import org.apache.spark.sql.dovetail.footers.FooterStatistics
-import org.apache.spark.sql.dovetail.leaf.{ColumnarFormat, HiddenRows, LeafNames, LocalRows}
+import org.apache.spark.sql.dovetail.leaf.{
+  ColumnarFormat,
+  HiddenRows,
+  LeafNames,
+  LocalRows,
+  MalformedRecords,
+  SkippedFiles
+}
 import org.apache.spark.sql.dovetail.sample.{FileSamples, ReaderSettings, TextSamples}
 import org.apache.spark.sql.dovetail.table.{PrivateColumns, TableSample, TableStatisticsSource}
 import org.apache.spark.sql.execution.LogicalRDD
@@ -162,10 +169,12 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
 
   /**
    * Drops the bounds that do not hold for the rows that queries see. If reading the files may leave out some of their
-   * rows, the counted rows are an upper bound. If it may add rows of other files, there is no bound.
+   * rows, the counted rows are an upper bound. If it may add rows of other files, or if the count itself may have left
+   * out rows that another query sees, there is no bound.
    */
   private def asRead(leaf: LeafNode, columns: Seq[Attribute], counted: RelationProfile): RelationProfile =
-    if (HiddenRows.mayAdd(leaf)) WithoutBounds(counted, columns)
+    if (HiddenRows.mayAdd(leaf) || MalformedRecords.areDropped(leaf) || SkippedFiles.possible(leaf))
+      WithoutBounds(counted, columns)
     else if (HiddenRows.possible(leaf)) counted.copy(rows = counted.rows.copy(lower = 0.0))
     else counted
 

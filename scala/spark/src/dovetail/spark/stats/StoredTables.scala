@@ -12,7 +12,7 @@ import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.deadline.{Aside, ListedFiles, PlanningTime}
 import org.apache.spark.sql.dovetail.leaf.{GivenRows, HiddenRows, LeafNames}
 import org.apache.spark.sql.dovetail.sketch.TableSketch
-import org.apache.spark.sql.dovetail.store.{DataFile, StatisticsStore, StoredTable, TableKey}
+import org.apache.spark.sql.dovetail.store.{DataFile, StatisticsStore, StoredTable, TableFile, TableKey}
 import org.apache.spark.sql.dovetail.table.{Counting, TableStatistics, TableStatisticsSource, UnreadFiles}
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
 
@@ -56,7 +56,7 @@ final class StoredTables(session: SparkSession, beside: () => Unit = () => ()) e
     val ofParts = others.flatMap { case (f, table, now) =>
       val parts = StoredTables.held(table, now)
       val merge = merges.getOrElseUpdate((table, parts), merged(f.leaf, table, parts))
-      StoredTables.statisticsOf(table, parts, now.files, merge).map(s => f -> (table -> s))
+      StoredTables.statisticsOf(table, parts, now, merge).map(s => f -> (table -> s))
     }
     val known = whole.map { case (f, table, _) => f -> (table -> table.statistics) } ++ ofParts
     known.foreach { case (f, (table, statistics)) =>
@@ -166,13 +166,16 @@ object StoredTables {
   /** Files that exist now. Leaves of one table share them. */
   final private class PresentFiles(val files: Vector[DataFile]) {
     lazy val fingerprints: Set[Long] = files.iterator.map(_.fingerprint).toSet
+
+    /** Whether these are the files of some parts. A file that is listed twice hides another one from a count. */
+    def areOf(parts: Seq[TableFile.Part]): Boolean = {
+      val read = parts.iterator.flatMap(_.files).toVector
+      read.size == files.size && fingerprints.size == files.size && read.toSet == fingerprints
+    }
   }
 
   /** Whether exactly those files exist now that were read. */
-  private def isWhole(table: StoredTable, now: PresentFiles): Boolean = {
-    val parts = table.header.parts
-    parts.iterator.map(_.files.size).sum == now.files.size && parts.forall(_.files.forall(now.fingerprints))
-  }
+  private def isWhole(table: StoredTable, now: PresentFiles): Boolean = now.areOf(table.header.parts)
 
   /** The parts of which all files exist now. */
   private def held(table: StoredTable, now: PresentFiles): Vector[Int] =
@@ -188,16 +191,13 @@ object StoredTables {
   private def statisticsOf(
       table: StoredTable,
       parts: Vector[Int],
-      now: Vector[DataFile],
+      now: PresentFiles,
       merge: Option[TableStatistics]
-  ): Option[TableStatistics] = {
-    val held  = parts.iterator.map(table.header.parts(_).files.size).sum
-    val bytes = now.map(_.length).sum
-    merge match {
-      case Some(m) if held == now.size => Some(m)
-      case Some(m) if m.bytes > 0L     => Some(scaled(m, bytes, unread(table, parts, now)))
-      case _                           => ofWhole(table, now)
-    }
+  ): Option[TableStatistics] = merge match {
+    case Some(m) if now.areOf(parts.map(table.header.parts(_))) => Some(m)
+    case Some(m) if m.bytes > 0L                                =>
+      Some(scaled(m, now.files.map(_.length).sum, unread(table, parts, now.files)))
+    case _ => ofWhole(table, now.files)
   }
 
   /** Statistics of the whole table, scaled to the files that exist now; None if no file with data was read. */

@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.store
 import java.io.{File, IOException, OutputStream}
 import java.nio.file.attribute.PosixFilePermissions
 import java.nio.file.{Files => JavaFiles, Path => JavaPath}
+import java.security.PrivilegedExceptionAction
 import java.util.UUID
 import java.util.regex.Pattern
 
@@ -10,6 +11,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs._
+import org.apache.hadoop.security.UserGroupInformation
 import org.apache.spark.sql.dovetail.base.ErrorCondition
 import org.apache.spark.sql.dovetail.base.ErrorCondition.StoreNotWritable
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
@@ -21,10 +23,19 @@ import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
  * two writers the last one wins. Object stores have no rename, but show a file only when it is complete, so files are
  * written in place there.
  *
+ * All files are read and written as the user who opened the store, in whatever thread: a server may act for its
+ * clients in the threads of their queries, and those threads start others.
+ *
  * @param isPrivate whether on local disks only the owner may read the files
  */
 final class StoreFiles(val directory: Path, hadoop: Configuration, isPrivate: Boolean = true) {
   import StoreFiles._
+
+  private val owner = UserGroupInformation.getCurrentUser
+
+  private def asOwner[A](body: => A): A =
+    if (UserGroupInformation.getCurrentUser == owner) body
+    else owner.doAs(new PrivilegedExceptionAction[A] { override def run(): A = body })
 
   /** Name of the store in messages that it does not answer. */
   val place: String = s"the statistics store $directory"
@@ -38,31 +49,33 @@ final class StoreFiles(val directory: Path, hadoop: Configuration, isPrivate: Bo
     !hadoop.getBoolean(s"fs.$scheme.impl.disable.cache", false)
   }
 
-  lazy val local: Boolean      = fs.getUri.getScheme == LocalScheme
-  private lazy val objectStore = ObjectStores.contains(fs.getUri.getScheme)
+  lazy val local: Boolean      = asOwner(fs.getUri.getScheme == LocalScheme)
+  private lazy val objectStore = asOwner(ObjectStores.contains(fs.getUri.getScheme))
 
   /** Modification time and length of all statistics files, by name. Empty if the directory does not exist. */
-  def list(): Map[String, (Long, Long)] =
+  def list(): Map[String, (Long, Long)] = asOwner {
     try fs.listStatus(directory).filter(s => s.isFile && s.getPath.getName.endsWith(Suffix)).map(s =>
         s.getPath.getName -> ((s.getModificationTime, s.getLen))
       ).toMap
     catch { case _: java.io.FileNotFoundException => Map.empty }
+  }
 
   /**
    * Modification time and length of one file. On a local disk this is cheaper than a listing, which looks at each file.
    */
-  def stamp(name: String): Option[(Long, Long)] =
+  def stamp(name: String): Option[(Long, Long)] = asOwner {
     try Some(fs.getFileStatus(new Path(directory, name))).map(s => (s.getModificationTime, s.getLen))
     catch { case _: java.io.FileNotFoundException => None }
+  }
 
-  def open[A](name: String)(read: FSDataInputStream => A): A = {
+  def open[A](name: String)(read: FSDataInputStream => A): A = asOwner {
     val in = fs.open(new Path(directory, name))
     try read(in)
     finally in.close()
   }
 
   /** Fails with a message for the user if nothing can be written. Called before work whose result would be lost. */
-  def checkWritable(): Unit =
+  def checkWritable(): Unit = asOwner {
     try {
       makeDirectory()
       removeAbandoned()
@@ -73,9 +86,10 @@ final class StoreFiles(val directory: Path, hadoop: Configuration, isPrivate: Bo
     } catch {
       case Survivable(e) => throw notWritable(directory, e)
     }
+  }
 
   /** Replaces the file completely, or leaves it unchanged. */
-  def replace(name: String)(write: OutputStream => Unit): Unit = {
+  def replace(name: String)(write: OutputStream => Unit): Unit = asOwner {
     val target = new Path(directory, s"./$name") // the name may have a colon, which would end a scheme
     val path   = if (objectStore) target else temporary(name)
     try {
@@ -96,17 +110,19 @@ final class StoreFiles(val directory: Path, hadoop: Configuration, isPrivate: Bo
    * Runs code that reads a file and replaces it, while no other JVM does so. The lock is in the directory, so two first
    * writers need the directory before they write.
    */
-  def locked[A](body: => A): A =
+  def locked[A](body: => A): A = asOwner {
     if (objectStore) body
     else {
       try makeDirectory()
       catch { case Survivable(e) => throw notWritable(directory, e) }
       new StoreLock(fs, directory, local).apply(body)
     }
+  }
 
-  def delete(name: String): Boolean =
+  def delete(name: String): Boolean = asOwner {
     try fs.delete(new Path(directory, name), false)
     catch { case Survivable(e) => throw notWritable(directory, e) }
+  }
 
   private def makeDirectory(): Unit =
     if (!fs.exists(directory)) {
@@ -175,13 +191,14 @@ final class StoreFiles(val directory: Path, hadoop: Configuration, isPrivate: Bo
     } catch { case NonFatal(_) => () }
 
   /** Removes temporary files of writers that were killed. The directory may have files of other programs, too. */
-  def removeAbandoned(): Unit =
+  def removeAbandoned(): Unit = asOwner {
     try {
       val before = System.currentTimeMillis() - AbandonedMillis
       fs.listStatus(directory).filter(s =>
         s.isFile && OwnTemporary.matcher(s.getPath.getName).matches() && s.getModificationTime < before
       ).foreach(s => fs.delete(s.getPath, false))
     } catch { case Survivable(_) => () }
+  }
 
   private def temporary(name: String): Path = new Path(directory, s"./.$name.${UUID.randomUUID()}$Temporary")
 }

@@ -6,7 +6,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.dovetail.base.TextHash
 import org.apache.spark.sql.dovetail.footers.ColumnMatching
-import org.apache.spark.sql.dovetail.leaf.ColumnarFormat
+import org.apache.spark.sql.dovetail.leaf.{ColumnarFormat, SkippedFiles}
 import org.apache.spark.sql.dovetail.sample.ReaderSettings
 import org.apache.spark.sql.dovetail.sketch.TableSketch
 import org.apache.spark.sql.dovetail.table.TableStatistics
@@ -30,7 +30,7 @@ final class StoredTable(val file: String, val header: TableFile.Header, sketch: 
  * Parquet and ORC files say what their values are. What other files contain depends on how they are read, for example
  * on a separator, a schema or the time zone of the session, so their key depends on that, too. So does that of Parquet
  * and ORC files where the session or the table departs from the usual: columns that are found by other means than their
- * names in any letter case, values for columns that older files lack, other calendars.
+ * names in any letter case, values for columns that older files lack, other calendars, files that may be skipped.
  */
 object TableKey {
 
@@ -62,7 +62,8 @@ object TableKey {
         s"$key=${conf.getConfString(key).toUpperCase(Locale.ROOT)}"
     }
     val options = lowerCase(files.options).filter { case (k, _) => CalendarOptions(k) }.sorted.map(_.toString)
-    (calendar ++ options ++ ColumnMatching.unusual(files)).mkString("\n")
+    val skips   = if (SkippedFiles.possible(files)) Vector("skips files") else Vector.empty
+    (calendar ++ options ++ ColumnMatching.unusual(files) ++ skips).mkString("\n")
   }
 
   private def lowerCase(options: Map[String, String]): Vector[(String, String)] =
