@@ -4,7 +4,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.leaf.{LocalRows, Pickle}
 import org.apache.spark.sql.types.{LongType, StructType}
-import org.apache.spark.sql.{DataFrame, Row}
+import org.apache.spark.sql.{DataFrame, Encoders, Row}
 
 /** Rows of parallelized collections. test_rows_of_local_data.py tests the collections that Python makes. */
 class LocalRowsSuite extends StarSuite {
@@ -27,6 +27,21 @@ class LocalRowsSuite extends StarSuite {
     assert(rows(frame(seven.filter(_.getLong(0) > 3))).isEmpty)
     assert(rows(frame(seven.union(seven))).isEmpty)
     assert(rows(spark.range(5).toDF()).isEmpty)
+  }
+
+  test("a collection of which nobody knows that it stays as it is is not counted, and planning does not read it") {
+    object Numbers extends scala.collection.immutable.Seq[Long] {
+      var reads = 0
+
+      override def apply(i: Int): Long      = i.toLong
+      override def length: Int              = { reads += 1; 3 }
+      override def iterator: Iterator[Long] = { reads += 1; Iterator(0L, 1L, 2L) }
+    }
+    val frame  = spark.createDataset(spark.sparkContext.parallelize(Numbers))(Encoders.scalaLong).toDF("k")
+    val joined = frame.join(spark.range(9).toDF("k"), "k").join(spark.range(9).toDF("k"), "k")
+    joined.queryExecution.executedPlan
+    assert(rows(frame).isEmpty && Numbers.reads == 0)
+    assert(joined.count() == 3L && Numbers.reads > 0)
   }
 
   test("a pickle: its collections by opcodes, none where one is not known or the end is missing") {

@@ -1,7 +1,10 @@
 package org.apache.spark.sql.dovetail
 
+import java.security.PrivilegedExceptionAction
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
+import org.apache.hadoop.security.UserGroupInformation
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.history.History
 import org.apache.spark.sql.dovetail.steer.Pins
@@ -36,6 +39,21 @@ class OpenStoresSuite extends DovetailSuite {
         }
         withConf("spark.sql.shuffle.partitions" -> "3")(assert(StatisticsStore(spark) eq mine))
       }
+    }
+  }
+
+  test("a store reads and writes as the user who opened it, in whatever thread") {
+    withDirectory { d =>
+      val bob                                              = UserGroupInformation.createRemoteUser("bob")
+      def as[A](user: UserGroupInformation)(body: => A): A =
+        user.doAs(new PrivilegedExceptionAction[A] { override def run(): A = body })
+      val files        = as(bob)(new StoreFiles(new HadoopPath(d.toUri), new Configuration(false)))
+      var users        = Seq.empty[String]
+      def note(): Unit = users :+= UserGroupInformation.getCurrentUser.getUserName
+      files.replace("a.json") { out => out.write(1); note() }
+      files.open("a.json")(_ => note())
+      files.locked(note())
+      assert(users == Seq("bob", "bob", "bob"))
     }
   }
 
