@@ -5,6 +5,7 @@ A table is a file or a folder of files. Folders are listed on this machine only;
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -28,6 +29,9 @@ _COMPRESSED = (".bz2", ".deflate", ".gz", ".lz4", ".snappy", ".zst")
 
 # Prefix of the files that Spark writes: a folder of such files is one table.
 _PART = "part-"
+
+# Characters that Spark's reader takes for a pattern of paths.
+_PATTERN = re.compile(r"([{}\[\]*?\\])")
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def _views(word: str) -> list[View]:
         raise WrongWordsError(
             f"argument --view: {word!r} is neither NAME=PATH, such as sales=/data/sales.parquet, nor a folder of tables"
         )
-    found = [View(_named(table)[0], local_url(table), _format(table)) for table in _tables(folder)]
+    found = [View(_named(table)[0], _exact(local_url(table)), _format(table)) for table in _tables(folder)]
     if not found:
         raise WrongWordsError(
             f"argument --view: the folder {word} has no tables. If its files form one table, write --view NAME={word}"
@@ -99,6 +103,15 @@ def local_url(file: Path) -> str:
     'file:///data/my rows.json'
     """
     return "file:///" + file.absolute().as_posix().lstrip("/")
+
+
+def _exact(path: str) -> str:
+    r"""A path that Spark's reader takes as it is, not for a pattern of other paths.
+
+    >>> print(_exact("file:///data/a[1].csv"))
+    file:///data/a\[1\].csv
+    """
+    return _PATTERN.sub(r"\\\1", path)
 
 
 def _tables(folder: Path) -> Iterator[Path]:

@@ -37,6 +37,7 @@ for name, columns in tables.items():
     spark.sql(f"SELECT {columns} FROM range({rows[name]})").coalesce(1).write.parquet(f"shop/{name}")
 spark.sql("SELECT 'a' AS k, 1 AS v").write.csv("lake/words", header=True)
 spark.sql("SELECT 2 AS v").coalesce(1).write.json("lake/numbers.json")
+spark.sql("SELECT 3 AS v").write.csv("lake/odd [1] {2}*?.csv", header=True)
 spark.range(7).coalesce(1).write.json("sevens.json")
 Path("mixed/empty").mkdir(parents=True)
 Path("broken").mkdir()

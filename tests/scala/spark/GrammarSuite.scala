@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail
 
 import org.apache.spark.SparkThrowable
-import org.apache.spark.sql.catalyst.parser.ParseException
+import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.base.ErrorCondition
 import org.apache.spark.sql.dovetail.leaf.GivenRows.{OfQuery, OfTable}
@@ -170,6 +170,19 @@ class GrammarSuite extends DovetailSuite {
     assert(parser.parsePlan("SELECT 1").isInstanceOf[LogicalPlan])
   }
 
+  test("the parser has the parser interfaces of all parsers behind it, and their methods") {
+    val last = new GrammarSuite.OrderingParser
+    CommandParser(new GrammarSuite.Wrapper(new GrammarSuite.Wrapper(last))) match {
+      case parser: GrammarSuite.Ordering =>
+        assert(parser.ordered("b, a") == "a, b" && parser.parsePlan("SELECT 1").isInstanceOf[LogicalPlan])
+        assert(last.plans == 1, "the statement went through all parsers")
+      case parser => fail(s"$parser has lost an interface")
+    }
+    val circle = new GrammarSuite.Wrapper(last)
+    circle.next = circle
+    assert(CommandParser(circle).isInstanceOf[ParserInterface], "a parser that hands on to itself")
+  }
+
   test("errors of a parser that its interface does not declare keep their message") {
     val failing = new SparkSqlParser {
       override def parsePlan(text: String): LogicalPlan = throw new java.io.IOException(s"no $text")
@@ -187,5 +200,20 @@ object GrammarSuite {
 
   class OtherParser extends SparkSqlParser with Sorting {
     override def sorted(text: String): String = text.split(", ").sorted.mkString(", ")
+  }
+
+  /** A parser interface of another extension, as Iceberg has one. */
+  trait Ordering extends ParserInterface { def ordered(text: String): String }
+
+  class OrderingParser extends SparkSqlParser with Ordering {
+    var plans = 0
+
+    override def ordered(text: String): String        = text.split(", ").sorted.mkString(", ")
+    override def parsePlan(text: String): LogicalPlan = { plans += 1; super.parsePlan(text) }
+  }
+
+  /** A parser of a third extension, which has no interface of its own. */
+  class Wrapper(var next: ParserInterface) extends SparkSqlParser {
+    override def parsePlan(text: String): LogicalPlan = next.parsePlan(text)
   }
 }

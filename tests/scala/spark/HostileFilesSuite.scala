@@ -124,6 +124,21 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
     }
   }
 
+  test("a schema of a newer Spark is not broken: the statement that replaces the file tells the user") {
+    def schema(column: String)        = s"""{"type":"struct","fields":[{"name":"a",$column}]}"""
+    def newer(column: String): String = withDirectory { d =>
+      val header    = good.withHeader(good.headerWith(schema(column)))
+      val (_, told) = LogCapture("dovetail")(assert(look(d, header)._1.isEmpty))
+      assert(told.size == 1, told)
+      store(d).newer(key).fold("")(_.replaced)
+    }
+    val ofSpark = "a newer version of Spark wrote (types of columns"
+    assert(newer(""""type":"lidar","nullable":true,"metadata":{}""").contains(ofSpark))
+    val collated = newer(""""type":"string","nullable":true,"metadata":{"__COLLATIONS":{"a":"spark.UTF8_LCASE"}}""")
+    assert(collated.contains(ofSpark) == spark.version.startsWith("3."), collated)
+    assert(newer(""""type":"long","nullable":true,"metadata":{}""").isEmpty)
+  }
+
   test("a broken file is read once, not once per query; and what is no file is not opened") {
     withDirectory { d =>
       withConf(WatchedFileSystem.setting) {
@@ -143,7 +158,7 @@ class HostileFilesSuite extends DovetailSuite with BeforeAndAfterAll {
       )
       LogCapture("dovetail") {
         val here = store(d)
-        assert(here.find(key).isEmpty && here.newerVersion(key).isEmpty && new Pins(here.files).all.isEmpty)
+        assert(here.find(key).isEmpty && here.newer(key).isEmpty && new Pins(here.files).all.isEmpty)
       }
     }
   }

@@ -12,7 +12,13 @@ import org.apache.spark.sql.catalyst.QueryPlanningTracker
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.{ListedFiles, PlanningTime, TableVersion}
-import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory}
+import org.apache.spark.sql.execution.datasources.{
+  FileIndex,
+  HadoopFsRelation,
+  InMemoryFileIndex,
+  LogicalRelation,
+  PartitionDirectory
+}
 import org.apache.spark.sql.types.StructType
 
 /** File indexes of the versions of a table, with the member names of Delta Lake's indexes. */
@@ -144,6 +150,39 @@ class ListedFilesSuite extends DovetailSuite {
       override def partitionSchema: StructType = new StructType
     }
     assert(ListedFiles(other).isEmpty && inTime(PatientMs)(ListedFiles(other)).isEmpty && asked.get == 0L)
+  }
+
+  /** An index of a connector that is derived from Spark's, but asks its catalog at each call. */
+  final private class AskingIndex(at: Path) extends InMemoryFileIndex(spark, Seq(at), Map.empty, None) {
+    val listings = new AtomicInteger
+
+    override def listFiles(partitions: Seq[Expression], data: Seq[Expression]): Seq[PartitionDirectory] = {
+      listings.incrementAndGet()
+      super.listFiles(partitions, data)
+    }
+  }
+
+  test("an index of another library is not asked, even if its class is derived from one of Spark's") {
+    withDirectory { d =>
+      val table = d.resolve("table").toString
+      spark.range(1000L).toDF("k").write.parquet(table)
+      val asking = new AskingIndex(new Path(table))
+      val files  = spark.read.parquet(table).queryExecution.analyzed.collectFirst { case r: LogicalRelation =>
+        r.relation
+      }.collect { case f: HadoopFsRelation => f.copy(location = asking)(f.sparkSession) }.get
+      spark.baseRelationToDataFrame(files).createOrReplaceTempView("asking")
+      withTables("asking") {
+        def plan(): Unit = for (_ <- 1 to 2) {
+          physical("SELECT * FROM asking a JOIN range(9) b ON a.k = b.id JOIN range(5) c ON a.k = c.id WHERE a.k > 3")
+          ()
+        }
+        dovetail(on = false)(plan())
+        val plain = asking.listings.getAndSet(0)
+        withoutFailures(plan())
+        assert(asking.listings.get == plain)
+        assert(ListedFiles(asking).isEmpty && ListedFiles.atHand(asking).isEmpty && !ListedFiles.stay(asking))
+      }
+    }
   }
 
   test("a listing that is cancelled with the query that began it does not fail another one that waits for it") {

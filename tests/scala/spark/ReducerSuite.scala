@@ -52,6 +52,16 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
 
   private val three = "FROM sold s JOIN returned r ON s.item = r.item JOIN day d ON r.day = d.day"
 
+  test("no filter beside a plugin whose Bloom filters are not those of Spark") {
+    val sql = s"SELECT count(*) $three WHERE d.month = 3"
+    withConf("spark.sql.legacy.setCommandRejectsSparkCoreConfs" -> "false") {
+      forced {
+        withConf("spark.plugins" -> "a.b.Plugin")(assert(filters(sql).nonEmpty))
+        withConf("spark.plugins" -> "a.b.Plugin, org.apache.gluten.GlutenPlugin")(assert(filters(sql).isEmpty))
+      }
+    }
+  }
+
   test("no filter on a computed key that may fail: Spark would push it to rows that no join has kept") {
     withTables("texts", "numbers") {
       spark.sql("CREATE TABLE texts USING parquet AS SELECT id, IF(id = 7, 'x', CAST(id AS STRING)) s FROM range(6000)")

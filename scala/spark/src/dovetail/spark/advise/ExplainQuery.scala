@@ -5,7 +5,7 @@ import org.apache.spark.sql.catalyst.plans.logical.Command
 import org.apache.spark.sql.dovetail.base.{DovetailConf, ErrorCondition, FailOpen, Nanoseconds, PlannedStatement}
 import org.apache.spark.sql.dovetail.BuildInfo
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.group.HintedJoins
+import org.apache.spark.sql.dovetail.group.{HintedJoins, WronglyHashed}
 import org.apache.spark.sql.dovetail.log.QueryLog
 import org.apache.spark.sql.dovetail.report.{
   ActualReducers,
@@ -96,10 +96,10 @@ object ExplainQuery {
   private def costModel(session: SparkSession, groups: Vector[GroupReport]): String =
     groups.flatMap(_.costModel).headOption.getOrElse(DovetailConf.CostModel.get(session.sessionState.conf))
 
-  /** Remarks on hints that keep joins out of groups. */
+  /** Remarks on what keeps joins out of groups: hints, and faults of Spark. */
   private def notes(trace: Trace): Vector[String] =
-    FailOpen("looking for hints of joins", (_: String) => Vector.empty[String]) {
-      trace.input.fold(Vector.empty[String])(HintedJoins(_))
+    FailOpen("looking for joins outside of groups", (_: String) => Vector.empty[String]) {
+      trace.input.fold(Vector.empty[String])(plan => HintedJoins(plan) ++ WronglyHashed.note(plan))
     }
 
   /**

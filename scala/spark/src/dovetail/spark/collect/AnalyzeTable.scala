@@ -4,7 +4,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.dovetail.base.{BoundedJson, BrokenFile, DovetailConf, ErrorCondition, Nanoseconds}
+import org.apache.spark.sql.dovetail.base.{BoundedJson, BrokenFile, DovetailConf, ErrorCondition, Nanoseconds, NewerFile}
 import org.apache.spark.sql.dovetail.sketch.{Recipe, TableSketch}
 import org.apache.spark.sql.dovetail.store.{DataFile, StatisticsStore, StoredTable, TableFile, TableKey}
 import org.apache.spark.sql.dovetail.table.PrivateColumns
@@ -39,7 +39,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     store.files.checkWritable()
     files.location.refresh()
     val stored            = store.find(key)
-    val newer             = if (stored.isEmpty) store.newerVersion(key) else None
+    val newer             = if (stored.isEmpty) store.newer(key) else None
     val (recipe, skipped) = recipeOf(columns, groups, stored.map(_.header.recipe))
     val found             = listed(partitionFilters)
     val collected         = collect(stored, recipe, found)
@@ -131,7 +131,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
   /** Notes for the user on files and statistics. */
   private def notes(
       stored: Option[StoredTable],
-      newer: Option[Int],
+      newer: Option[NewerFile],
       recipe: Recipe,
       partitionFilters: Seq[Expression],
       found: Listing
@@ -143,10 +143,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
       if (partitionFilters.nonEmpty && stored.exists(_.header.recipe != recipe))
         Seq("statistics of other partitions were removed, because they were collected for other columns or settings")
       else Nil
-    val replaced = newer.map(v =>
-      s"statistics that a newer version of Dovetail wrote (format $v, which this version cannot read) were replaced"
-    ).toSeq
-    none ++ lost ++ replaced
+    none ++ lost ++ newer.map(_.replaced)
   }
 
   /**

@@ -9,12 +9,7 @@ import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionSet}
 import org.apache.spark.sql.dovetail.base.{BoundedCache, FailOpen}
-import org.apache.spark.sql.execution.datasources.{
-  CatalogFileIndex,
-  FileIndex,
-  PartitionDirectory,
-  PartitioningAwareFileIndex
-}
+import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, FileIndex, PartitionDirectory}
 
 /**
  * The files of an index, from memory if Spark has listed them. Any other index is asked in a separate thread
@@ -43,8 +38,8 @@ object ListedFiles {
 
   /** The files of the partitions that pass the filters; None if the index must not be asked, or takes too long. */
   def apply(index: FileIndex, partitionFilters: Seq[Expression]): Option[Seq[PartitionDirectory]] = index match {
-    case _: PartitioningAwareFileIndex => Some(SharedFileIndex.source(index).listFiles(partitionFilters, Nil))
-    case _ if !isKnown(index)          => None
+    case FilesInMemory(files) => Some(files.listFiles(partitionFilters, Nil))
+    case _ if !isKnown(index) => None
     case c: CatalogFileIndex if c.partitionSchema.nonEmpty && UnprunedTables.mayBeThere => None
     case _                                                                              =>
       val listing = Listing(index, partitionFilters)
@@ -55,10 +50,8 @@ object ListedFiles {
       )
   }
 
-  private def isKnown(index: FileIndex): Boolean = index match {
-    case _: CatalogFileIndex => true
-    case other               => TableVersion.analyzed(other).isDefined || ChosenFiles.areIn(other)
-  }
+  private def isKnown(index: FileIndex): Boolean =
+    index.getClass == classOf[CatalogFileIndex] || TableVersion.analyzed(index).isDefined || ChosenFiles.areIn(index)
 
   private def listed(listing: Listing, index: FileIndex, filters: Seq[Expression]): Option[Seq[PartitionDirectory]] = {
     val begun = new AtomicBoolean
@@ -80,8 +73,8 @@ object ListedFiles {
    * @param waits whether to wait a moment for a listing that is under way
    */
   def atHand(index: FileIndex, waits: Boolean = true): Option[Seq[PartitionDirectory]] = index match {
-    case _: PartitioningAwareFileIndex => Some(SharedFileIndex.source(index).listFiles(Nil, Nil))
-    case _                             =>
+    case FilesInMemory(files) => Some(files.listFiles(Nil, Nil))
+    case _                    =>
       val listing = Listing(index, Nil)
       def under   = Option(underWay.get(listing)).filter(waits || _.isDone).flatMap(soon)
       def ended   = listings.get(listing).filter(_.isRecent).map(_.files)
@@ -97,8 +90,8 @@ object ListedFiles {
    * may find more files the second time.
    */
   def stay(index: FileIndex): Boolean = index match {
-    case _: PartitioningAwareFileIndex => true
-    case other                         => ChosenFiles.areIn(other)
+    case FilesInMemory(_) => true
+    case other            => ChosenFiles.areIn(other)
   }
 
   private def aside[A](index: FileIndex)(body: => A): Option[A] = Aside(place(index))(_ => body)

@@ -244,7 +244,8 @@ object JoinGroup {
   }
 
   private def transparent(j: Join): Boolean =
-    WrittenJoin.known(j.joinType) && !hasStrategy(j.hint) && j.condition.forall(MovableCondition(_))
+    WrittenJoin.known(j.joinType) && !hasStrategy(j.hint) && j.condition.forall(MovableCondition(_)) &&
+      !WronglyHashed(j)
 
   /**
    * Whether the join has a strategy hint. Spark executes such a join where it is written, in the way that the hint

@@ -3,6 +3,8 @@ package org.apache.spark.sql.dovetail.leaf
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
+import org.apache.spark.sql.dovetail.base.SparkRelease
+import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
@@ -51,9 +53,15 @@ object HashedLeaf {
     if (found.size == columns.size) found else Nil
   }
 
-  private def cached(relation: InMemoryRelation): Seq[Attribute] = {
+  private def cached(relation: InMemoryRelation): Seq[Attribute] = relation.cacheBuilder.cachedPlan match {
+    // Spark 3.5.0 does not see that adaptive execution has coalesced the partitions (SPARK-45592)
+    case _: AdaptiveSparkPlanExec if SparkRelease.isBefore("3.5", 1) => Nil
+    case plan                                                        => cached(relation, plan)
+  }
+
+  private def cached(relation: InMemoryRelation, by: SparkPlan): Seq[Attribute] = {
     // as Spark's scan of a cache sees it
-    val plan = relation.cacheBuilder.cachedPlan match {
+    val plan = by match {
       case a: AdaptiveSparkPlanExec if a.isFinalPlan => a.executedPlan
       case other                                     => other
     }

@@ -1,9 +1,9 @@
 package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.deadline.SharedFileIndex
+import org.apache.spark.sql.dovetail.deadline.FilesInMemory
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
-import org.apache.spark.sql.execution.datasources.{FileIndex, PartitioningAwareFileIndex}
+import org.apache.spark.sql.execution.datasources.FileIndex
 
 /** Number of tasks that read an input, by Spark's rules for files. */
 object InputTasks {
@@ -55,7 +55,7 @@ object InputTasks {
   }
 
   private def isListed(leaf: LeafNode): Boolean =
-    RereadInput.files(leaf).exists(f => SharedFileIndex.source(f.location).isInstanceOf[PartitioningAwareFileIndex])
+    RereadInput.files(leaf).exists(f => FilesInMemory.unapply(f.location).isDefined)
 
   /** Bytes of a table, with those that opening a file costs, in Spark's reckoning. */
   private def bytesToRead(table: LogicalPlan): Double = {
@@ -64,8 +64,8 @@ object InputTasks {
     table.stats.sizeInBytes.toDouble + number * table.conf.filesOpenCostInBytes.toDouble
   }
 
-  private def listed(index: FileIndex): Int = SharedFileIndex.source(index) match {
-    case files: PartitioningAwareFileIndex => files.allFiles().size
-    case chosen                            => chosen.inputFiles.length
+  private def listed(index: FileIndex): Int = index match {
+    case FilesInMemory(files) => files.allFiles().size
+    case chosen               => chosen.inputFiles.length
   }
 }

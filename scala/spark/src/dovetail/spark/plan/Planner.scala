@@ -19,7 +19,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.optimizer.ColumnPruning
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen}
-import org.apache.spark.sql.dovetail.cluster.{ClusterCosts, Executors, TaskMemory}
+import org.apache.spark.sql.dovetail.cluster.{ClusterCosts, Executors, NativePlugins, TaskMemory}
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
@@ -145,7 +145,8 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
   def pricesLoops: Boolean = costs.isInstanceOf[PhysicalCosts]
 
   /** Whether inputs are reduced by Bloom filters on their keys, if the costs favor it. */
-  def reduces: Boolean = DovetailConf.Reducers.get(conf) || reducesAlways
+  def reduces: Boolean =
+    (DovetailConf.Reducers.get(conf) || reducesAlways) && !NativePlugins.mayMixFilters(conf)
 
   /** For tests: whether inputs are reduced whatever the costs are. */
   def reducesAlways: Boolean = DovetailConf.ReducersAlways.get(conf)

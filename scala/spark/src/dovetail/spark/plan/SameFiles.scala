@@ -4,13 +4,8 @@ import java.util.IdentityHashMap
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.dovetail.deadline.SharedFileIndex
-import org.apache.spark.sql.execution.datasources.{
-  FileIndex,
-  HadoopFsRelation,
-  LogicalRelation,
-  PartitioningAwareFileIndex
-}
+import org.apache.spark.sql.dovetail.deadline.{FilesInMemory, SharedFileIndex}
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
 
 /**
  * Files of a table that a query reads twice, because Dovetail has added a read of its keys ([[RereadInput]]).
@@ -34,8 +29,8 @@ object SameFiles {
       // also those that are only equal: Spark must recognize that both reads have the same result
       val shared = (added ++ known).map(SharedFileIndex.source(_)).toSet
       val lists  = new IdentityHashMap[FileIndex, SharedFileIndex]
-      if (shared.nonEmpty) indexes.map(SharedFileIndex.source(_)).foreach {
-        case files: PartitioningAwareFileIndex if shared(files) && !lists.containsKey(files) =>
+      if (shared.nonEmpty) indexes.foreach {
+        case FilesInMemory(files) if shared(files) && !lists.containsKey(files) =>
           lists.put(files, known.find(_.source eq files).getOrElse(new SharedFileIndex(files, session)))
         case _ => ()
       }

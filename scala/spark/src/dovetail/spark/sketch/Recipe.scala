@@ -2,9 +2,11 @@ package org.apache.spark.sql.dovetail.sketch
 
 import java.io.DataOutput
 
+import scala.util.control.NonFatal
+
 import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.JsonNode
-import org.apache.spark.sql.dovetail.base.{BoundedJson, BrokenFile, UnpackedStream}
+import org.apache.spark.sql.dovetail.base.{BoundedJson, BrokenFile, NewerFile, UnpackedStream}
 import org.apache.spark.sql.types._
 
 /**
@@ -119,11 +121,21 @@ object Recipe {
       )
     )
       throw new BrokenFile("its schema does not list columns of a table")
-    DataType.fromJson(json) match {
-      case s: StructType => s
-      case _             => throw new BrokenFile("its schema is not that of a table")
+    val read =
+      try DataType.fromJson(json)
+      catch { case NonFatal(_) => throw newerSpark }
+    read match {
+      // Spark 4 takes collations out of the metadata again; Spark 3 would read columns without them
+      case s: StructType if s.fields.exists(_.metadata.contains(Collations)) => throw newerSpark
+      case s: StructType                                                     => s
+      case _ => throw new BrokenFile("its schema is not that of a table")
     }
   }
+
+  private def newerSpark = new NewerFile("Spark", "types of columns")
+
+  /** The key of the metadata of a column under which Spark 4 writes the collations of its type. */
+  private val Collations = "__COLLATIONS"
 
   /**
    * Whether the type is given by its name, or consists of such types. [[BoundedJson]] limits the depth of this

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.sql
 
 import java.lang.reflect.{InvocationHandler, InvocationTargetException, Method, Modifier, Proxy}
 
-import scala.util.control.NonFatal
+import scala.util.Try
 
 import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -13,18 +13,24 @@ import org.apache.spark.sql.dovetail.steer.QueryHints
  * (Spark's, or another extension's), and Dovetail's hints are removed from its result.
  *
  * It is a dynamic proxy, because the parser's interface grows with every Spark line. The proxy has all interfaces of
- * the previous parser: other extensions look for their own ones on the session's parser, as the procedures of Iceberg
- * do.
+ * the previous parser, and the parser interfaces of those behind it ([[ParserChain]]): other extensions look for their
+ * own ones on the session's parser, as the procedures of Iceberg do.
  */
 object CommandParser {
 
   def apply(delegate: ParserInterface): ParserInterface = {
-    def proxy(loader: ClassLoader, interfaces: Seq[Class[_]]) =
-      Proxy.newProxyInstance(loader, interfaces.toArray, new Handler(delegate)).asInstanceOf[ParserInterface]
-    val own = Seq[Class[_]](classOf[ParserInterface])
+    val chain  = ParserChain(delegate)
+    val own    = Seq[Class[_]](classOf[ParserInterface])
+    val direct = own ++ interfaces(delegate.getClass)
+    val behind = chain.tail.flatMap(p => interfaces(p.getClass)).filter(own.head.isAssignableFrom(_))
+    def proxy(loader: ClassLoader, wanted: Seq[Class[_]]) = Try(
+      Proxy.newProxyInstance(loader, wanted.distinct.toArray, new Handler(chain)).asInstanceOf[ParserInterface]
+    ).toOption
     // a class loader may not see the interfaces of another one
-    try proxy(delegate.getClass.getClassLoader, (own ++ interfaces(delegate.getClass)).distinct)
-    catch { case NonFatal(_) => proxy(getClass.getClassLoader, own) }
+    val loaders = chain.map(_.getClass.getClassLoader).distinct
+    loaders.flatMap(proxy(_, direct ++ behind)).headOption
+      .orElse(proxy(loaders.head, direct))
+      .orElse(proxy(getClass.getClassLoader, own)).get
   }
 
   /** The public interfaces that a class and its superclasses name. */
@@ -32,7 +38,9 @@ object CommandParser {
     if (of == null) Nil
     else of.getInterfaces.toSeq.filter(i => Modifier.isPublic(i.getModifiers)) ++ interfaces(of.getSuperclass)
 
-  final private class Handler(delegate: ParserInterface) extends InvocationHandler {
+  final private class Handler(chain: Vector[ParserInterface]) extends InvocationHandler {
+    private val delegate = chain.head
+
     override def invoke(proxy: AnyRef, method: Method, arguments: Array[AnyRef]): AnyRef = {
       val args = if (arguments == null) Array.empty[AnyRef] else arguments
       val own  = (method.getName, args.headOption) match {
@@ -43,7 +51,7 @@ object CommandParser {
       }
       own.getOrElse {
         val parsed =
-          try method.invoke(delegate, args: _*)
+          try method.invoke(chain.find(method.getDeclaringClass.isInstance).getOrElse(delegate), args: _*)
           catch { case e: InvocationTargetException => throw allowed(e.getTargetException) }
         (args.headOption, parsed) match {
           case (Some(text: String), plan: LogicalPlan) if QueryHints.isIn(text) => QueryHints.removed(plan)

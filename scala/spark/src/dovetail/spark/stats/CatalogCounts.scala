@@ -9,14 +9,9 @@ import dovetail.kernel.profile.Assumptions
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable}
 import org.apache.spark.sql.dovetail.base.{FailOpen, LazyValue}
-import org.apache.spark.sql.dovetail.deadline.SharedFileIndex
+import org.apache.spark.sql.dovetail.deadline.FilesInMemory
 import org.apache.spark.sql.dovetail.leaf.{ColumnarFormat, LeafNames, MalformedRecords}
-import org.apache.spark.sql.execution.datasources.{
-  CatalogFileIndex,
-  HadoopFsRelation,
-  LogicalRelation,
-  PartitioningAwareFileIndex
-}
+import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BooleanType, DataType, DateType, NumericType, TimestampType}
 
@@ -144,9 +139,9 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
     })
 
   private def sizeOf(r: LogicalRelation): Option[DataSize] = r.relation match {
-    case f: HadoopFsRelation => SharedFileIndex.source(f.location) match {
+    case f: HadoopFsRelation => f.location match {
         // an index of a catalog only has the names of partitions, which say nothing about the files
-        case listed: PartitioningAwareFileIndex if ColumnarFormat(f) =>
+        case FilesInMemory(listed) if ColumnarFormat(f) =>
           Some(DataSize(listed.sizeInBytes, EmptyFileBytes * listed.allFiles().size, ofFiles = true))
         case _ => None
       }

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.{DataInputStream, File, IOException}
+import java.io.{File, IOException}
 import java.util.Locale
 import java.util.concurrent.ConcurrentHashMap
 
@@ -17,6 +17,7 @@ import org.apache.spark.sql.dovetail.base.{
   DovetailConf,
   FailOpen,
   HeapLimit,
+  NewerFile,
   TextHash,
   ThreadScope
 }
@@ -118,14 +119,18 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
     try files.stamp(name).map { case (_, size) => files.open(name)(TableFile.readHeader(_, size)) }
     catch { case NonFatal(_) => None }
 
-  /** The format version of the table's file, if only a newer Dovetail can read it. */
-  def newerVersion(key: String): Option[Int] =
-    try
-      files.stamp(fileName(key)).filter(s => TableFile.possible(s._2)).map(_ =>
-        files.open(fileName(key))(in => TableFile.readVersion(new DataInputStream(in)))
-      )
-        .filter(_ > TableFile.Version)
-    catch { case NonFatal(_) => None }
+  /** The error of the table's file, if only a newer Dovetail or Spark can read it. */
+  def newer(key: String): Option[NewerFile] =
+    try {
+      val name = fileName(key)
+      files.stamp(name).filter(s => TableFile.possible(s._2)).foreach { case (_, size) =>
+        files.open(name)(TableFile.readHeader(_, size))
+      }
+      None
+    } catch {
+      case e: NewerFile => Some(e)
+      case NonFatal(_)  => None
+    }
 
   def write(table: TableFile.NewTable): Unit = {
     val name = fileName(table.key)
@@ -225,16 +230,16 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
 
   /** Whether reading the same file again fails again, because its contents are broken rather than the file system. */
   def lasting(e: Throwable): Boolean = e match {
-    case _: BrokenFile | _: java.io.EOFException | _: TableFile.NewerVersion => true
-    case _: IOException                                                      => false
-    case _                                                                   => true
+    case _: BrokenFile | _: java.io.EOFException | _: NewerFile => true
+    case _: IOException                                         => false
+    case _                                                      => true
   }
 
   private def reason(e: Throwable): String = e match {
-    case _: java.io.EOFException   => "it ends too early. Analyze the table again"
-    case _: TableFile.NewerVersion => e.getMessage
-    case _: IOException            => s"${e.getMessage}. Analyze the table again"
-    case _                         => e.toString
+    case _: java.io.EOFException => "it ends too early. Analyze the table again"
+    case _: NewerFile            => e.getMessage
+    case _: IOException          => s"${e.getMessage}. Analyze the table again"
+    case _                       => e.toString
   }
 }
 

@@ -1,10 +1,10 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.{DataInputStream, DataOutput, DataOutputStream, InputStream, IOException, OutputStream}
+import java.io.{DataInputStream, DataOutput, DataOutputStream, InputStream, OutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.zip.CRC32
 
-import org.apache.spark.sql.dovetail.base.{BrokenFile, UnpackedStream}
+import org.apache.spark.sql.dovetail.base.{BrokenFile, NewerFile, UnpackedStream}
 import org.apache.spark.sql.dovetail.sketch.{Bytes, Recipe, TableSketch}
 
 /**
@@ -68,13 +68,6 @@ object TableFile {
       whole: Array[Byte]
   )
 
-  /** The error for a file that a newer Dovetail wrote. */
-  final class NewerVersion(val version: Int)
-      extends IOException(
-        s"it has format version $version, but this version of Dovetail reads up to $Version: analyze the " +
-          "table again, or use a newer Dovetail"
-      )
-
   /** The format version, which is the version of the sketches. */
   val Version: Int = TableSketch.Version
 
@@ -132,14 +125,15 @@ object TableFile {
   def possible(length: Long): Boolean = length >= Preamble
 
   /**
-   * Reads the header. Throws IOException if the file is not a statistics file, is broken, or has a newer version.
+   * Reads the header. Throws IOException if the file is not a statistics file, is broken, or is that of a newer
+   * program.
    *
    * @param size bytes of the file
    */
   def readHeader(from: InputStream, size: Long): Header = {
     val in      = new DataInputStream(from)
     val version = readVersion(in)
-    if (version > Version) throw new NewerVersion(version)
+    if (version > Version) throw new NewerFile("Dovetail", s"format $version")
     readers.getOrElse(
       version,
       throw new BrokenFile(s"its format version $version is unknown")
@@ -147,7 +141,7 @@ object TableFile {
   }
 
   /** Reads the format version that the file declares. */
-  def readVersion(in: DataInputStream): Int = {
+  private def readVersion(in: DataInputStream): Int = {
     val magic = new Array[Byte](Magic.length)
     in.readFully(magic)
     if (!java.util.Arrays.equals(magic, Magic)) throw new BrokenFile("it is not a statistics file of Dovetail")
