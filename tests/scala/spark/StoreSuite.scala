@@ -468,7 +468,7 @@ class StoreSuite extends DovetailSuite {
         Files.write(file, bytes.updated(11, 9.toByte))
         look()
         val (_, warnings) = LogCapture("dovetail") { known("SELECT * FROM t"); look(); known("SELECT * FROM t") }
-        assert(warnings.size == 1 && warnings.head.contains("version 9"), warnings)
+        assert(warnings.size == 1 && warnings.head.contains("format 9"), warnings)
         assert(analyze("TABLE t").getInt(3) == 2)
         assert(known("SELECT * FROM t").exists(_.fresh))
       }
