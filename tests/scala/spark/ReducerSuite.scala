@@ -330,7 +330,7 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
   test("Spark's own filters read small inputs again: these have no filters, for which the subqueries would wait") {
     // Dovetail makes no filter on the binary key, and Spark does
     def raw(table: String) = s"(SELECT *, CAST(code AS BINARY) AS raw FROM $table)"
-    val sql = s"SELECT count(*), sum(s.id) FROM ${raw("sold")} s JOIN ${raw("returned")} r " +
+    val sql                = s"SELECT count(*), sum(s.id) FROM ${raw("sold")} s JOIN ${raw("returned")} r " +
       "ON s.raw = r.raw JOIN day d ON r.day = d.day WHERE r.id < 40"
     def subqueries(plan: LogicalPlan) =
       plan.collect { case p => p.expressions.flatMap(_.collect { case s: ScalarSubquery => s.plan }) }.flatten

@@ -197,7 +197,7 @@ object EarlyPlace {
           // adaptive execution may broadcast few groups, and it cannot evaluate a subquery in the key of a broadcast
           case _: Join | _: Filter if plan.expressions.exists(MovableCondition.hasSubqueryKey) => Vector.empty
           case p: Project                                                                      => project(p, way)
-          case f: Filter  =>
+          case f: Filter                                                                       =>
             val further = way.through(f, way.needs ++ f.condition.references)((input, _) => Filter(f.condition, input))
             apply(f.child, further.under(Some(f.condition)))
           case e: Expand => expand(e, way)

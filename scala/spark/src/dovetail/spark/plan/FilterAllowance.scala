@@ -83,8 +83,8 @@ object FilterAllowance {
   private val ResultShare = 2L
 
   /**
-   * Fewest threads for broadcasts with which a query has filters. Spark has 128 threads by default, and no query of
-   * TPC-DS has as many inputs that are filtered and broadcast.
+   * Fewest threads for broadcasts with which a query has filters, as many as Spark has for subqueries: so many filtered
+   * inputs would have to be broadcast at a time. By default, there are 128.
    */
   private val LeastBroadcastThreads = 16
 
