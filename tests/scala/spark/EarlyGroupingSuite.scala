@@ -145,6 +145,42 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
     )
   }
 
+  test("an input that may fail is not grouped early if Spark fills no exchange between the fault and the join") {
+    table("packed", "SELECT * FROM sold", "CLUSTERED BY (item) INTO 2 BUCKETS")
+    withConf("spark.sql.ansi.enabled" -> "true")(for (
+      (input, isExchanged) <- Seq(
+        "SELECT item, tiny FROM sold WHERE CAST(text AS INT) = 3 ORDER BY at"                 -> false,
+        "SELECT /*+ COALESCE(2) */ item, tiny FROM sold WHERE CAST(text AS INT) = 3"          -> false,
+        "SELECT item, count(*) AS tiny FROM packed WHERE CAST(text AS INT) = 3 GROUP BY item" -> false,
+        "SELECT item, rank() OVER (PARTITION BY item ORDER BY at) AS tiny FROM packed WHERE CAST(text AS INT) = 3" ->
+          false,
+        "SELECT item, count(*) AS tiny FROM sold WHERE CAST(text AS INT) = 3 GROUP BY item" -> true,
+        "SELECT /*+ REPARTITION(2) */ item, tiny FROM sold WHERE CAST(text AS INT) = 3"     -> true
+      )
+    ) {
+      val sql = s"SELECT i.name, sum(s.tiny) FROM ($input) s JOIN nothing i ON s.item = i.item GROUP BY i.name"
+      if (isExchanged) forced(assert(keys(sql) == Seq("item"), told(optimized(sql)))) else once(sql)
+    })
+  }
+
+  test("no early grouping below a join with a subquery in its key: adaptive execution may broadcast few groups") {
+    def by(key: String) = s"SELECT s.text, sum(s.tiny) FROM sold s JOIN item i ON $key = i.item GROUP BY s.text"
+    val key             = "coalesce(s.item, (SELECT max(class) FROM item))"
+    once(by(key))
+    forced(sameAnswer(by(key), reorders = false))
+    groups(by("coalesce(s.item, 4)"), "item text")
+  }
+
+  test("no early grouping beside an input of which a sort-merge join may spare rows that fail") {
+    withConf("spark.sql.ansi.enabled" -> "true", "spark.sql.autoBroadcastJoinThreshold" -> "-1") {
+      def beside(condition: String) =
+        s"SELECT s.text, sum(s.tiny) FROM sold s JOIN (SELECT a.day FROM day a JOIN day b ON a.day = b.day WHERE " +
+          s"$condition) q ON s.day = q.day GROUP BY s.text"
+      once(beside("CAST(concat(a.week, b.week) AS INT) >= 0"))
+      groups(beside("length(concat(a.week, b.week)) >= 0"), "day text")
+    }
+  }
+
   test("averages of integers are merged as doubles: there may be more joined rows than a 64-bit sum holds") {
     val average = optimized(s"SELECT avg(s.number) $both").expressions.flatMap(_.collect {
       case e: AggregateExpression => e
@@ -253,6 +289,12 @@ class EarlyGroupingSuite extends DovetailSuite with EarlyGroupingChecks {
       assert(injected(one) == Seq("item"), told(optimized(one)))
       assert(injected(s"$one UNION ALL SELECT i.class, max(s.number) $joined GROUP BY i.class").isEmpty)
       assert(injected(s"$one UNION ALL $one") == Seq("item", "item"))
+      // Spark merges scalar subqueries over equal joins, also where a grouping lies in between
+      val figure   = s"SELECT max(n) FROM (${grouped.replace("sum(s.number)", "sum(s.number) AS n")})"
+      val another  = figure.replace("sum(s.number)", "count(s.number)")
+      val readings = s"SELECT ($figure), ($another)"
+      injected(readings)
+      assert(optimized(readings).collectWithSubqueries { case a: Aggregate if EarlyMark.isOn(a) => a }.isEmpty)
       val remark = traced(grouped)._2.groups.filter(_.isRemark).map(_.reason)
       assert(
         remark.exists(_.startsWith("the rows of large are grouped by item below the joins, about 10000 groups of ")),

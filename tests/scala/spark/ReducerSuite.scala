@@ -234,6 +234,23 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
     }
   }
 
+  test("a grouping or a window that a query has twice, and Spark computes once, has no filter") {
+    for (
+      rows <- Seq(
+        "SELECT item, count(*) AS n FROM sold GROUP BY item",
+        "SELECT item, rank() OVER (PARTITION BY item ORDER BY id) AS n FROM sold"
+      )
+    ) {
+      def over(table: String) =
+        s"WITH x AS ($rows), z AS (SELECT item, id AS n FROM returned) SELECT count(*), sum(x.n + y.n) FROM x " +
+          s"JOIN returned r ON x.item = r.item JOIN day d ON r.day = d.day JOIN $table y ON d.week = y.item"
+      def once(sql: String) = forced(filters(sql)).filter(_.startsWith("sold."))
+      assert(once(over("z")).nonEmpty, told(optimized(over("z"))))
+      assert(once(over("x")).isEmpty, told(forced(optimized(over("x")))))
+      forced(sameAnswer(over("x"), reorders = false))
+    }
+  }
+
   test("a subquery has no filters: they would wait for threads that subqueries hold") {
     val inner = s"SELECT max(s.id) $three WHERE d.month = 3"
     reduces(inner, "sold.item", "returned.item", "returned.day", "day.day")
@@ -318,6 +335,26 @@ class ReducerSuite extends DovetailSuite with SuiteTables {
       assert(found.nonEmpty && found == found.distinct, found)
       sameAnswer(sql, reorders = false)
     })
+  }
+
+  test("Spark's own filters read small inputs again: these have no filters, for which the subqueries would wait") {
+    // Dovetail makes no filter on the binary key, and Spark does
+    def raw(table: String) = s"(SELECT *, CAST(code AS BINARY) AS raw FROM $table)"
+    val sql                = s"SELECT count(*), sum(s.id) FROM ${raw("sold")} s JOIN ${raw("returned")} r " +
+      "ON s.raw = r.raw JOIN day d ON r.day = d.day WHERE r.id < 40"
+    def subqueries(plan: LogicalPlan) =
+      plan.collect { case p => p.expressions.flatMap(_.collect { case s: ScalarSubquery => s.plan }) }.flatten
+    def under(limit: String)(body: => Unit) = withConf(
+      "spark.sql.optimizer.runtime.bloomFilter.enabled"                          -> "true",
+      "spark.sql.optimizer.runtime.bloomFilter.applicationSideScanSizeThreshold" -> "1",
+      "spark.sql.optimizer.runtime.bloomFilter.creationSideThreshold"            -> limit
+    )(forced(body))
+    under("100MB") {
+      val plan = optimized(sql)
+      assert(subqueries(plan).nonEmpty && subqueries(plan).forall(subqueries(_).isEmpty), told(plan))
+      sameAnswer(sql, reorders = false)
+    }
+    under("1")(assert(filters(sql).contains("returned.day")))
   }
 
   test("explain tells what is reduced by what, and what a run kept") {

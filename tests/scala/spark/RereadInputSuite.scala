@@ -5,6 +5,7 @@ import dovetail.kernel.enumerate.Reducer
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery}
 import org.apache.spark.sql.dovetail.plan.{FilterAllowance, RereadInput}
+import org.apache.spark.sql.internal.SQLConf
 
 /** Inputs that may be read a second time for their keys, and how much room their filters have. */
 class RereadInputSuite extends DovetailSuite with SuiteTables {
@@ -92,5 +93,14 @@ class RereadInputSuite extends DovetailSuite with SuiteTables {
     assert(taken.head > 1L * MiB && taken.last < taken.head && taken.size < 1000)
     // four copies of all of them
     assert(taken.sum * 4L <= 60L * MiB)
+  }
+
+  test("a filter is smaller than what the driver may receive, and few threads for broadcasts have no filters") {
+    val plan = spark.table("plain").queryExecution.optimizedPlan
+    assert(new FilterAllowance(plan, 600L * MiB, result = MiB).items * Reducer.BitsPerItem / 8L <= MiB)
+    assert(new FilterAllowance(plan, 600L * MiB, result = 0L).items == allowance(plan).items)
+    val few = spark.sessionState.conf.clone()
+    few.setConfString("spark.sql.broadcastExchange.maxThreadThreshold", "2")
+    assert(SQLConf.withExistingConf(few)(allowance(plan).items == 0L && allowance(plan).ranges == 0))
   }
 }

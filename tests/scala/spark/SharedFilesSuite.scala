@@ -8,6 +8,8 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{IsNotNull, ScalarSubquery}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Union}
+import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.{ListedFiles, SharedFileIndex}
 import org.apache.spark.sql.dovetail.plan.SameFiles
 import org.apache.spark.sql.execution.datasources.{
@@ -104,4 +106,31 @@ class SharedFilesSuite extends DovetailSuite {
       assert((locations(inner) ++ locations(second)).exists(_ eq ofOne.head), "a list that a subquery has already")
     }
   }
+
+  test("two lists of one directory, read before and after a file came: their reads stay apart") {
+    withDirectory { d =>
+      def write(first: Int, last: Int) =
+        spark.range(first, last).selectExpr("id AS k", "id AS x", "id AS y").write.mode("append").parquet(s"$d/t")
+      write(0, 1000)
+      val old = spark.read.parquet(s"$d/t")
+      write(5000, 6000)
+      val now = spark.read.parquet(s"$d/t")
+      val f   = spark.range(1000).selectExpr("id AS a", "id + 5000 AS b")
+      f.write.parquet(s"$d/f")
+      old.createOrReplaceTempView("old")
+      now.createOrReplaceTempView("now")
+      spark.read.parquet(s"$d/f").createOrReplaceTempView("f")
+      withTables("old", "now", "f")(withConf(
+        DovetailConf.ReducersAlways.key        -> "true",
+        "spark.sql.autoBroadcastJoinThreshold" -> "100"
+      )(for (joins <- Seq("JOIN old ON a = old.k JOIN now ON b = now.k", "JOIN now ON b = now.k JOIN old ON a = old.k"))
+        sameAnswer(s"SELECT count(*), sum(old.x), sum(now.y) FROM f $joins", reorders = false)))
+      // one listing is asked for as often as there are reads, so the same files count as the same table
+      val lists = Seq(old, now, spark.read.parquet(s"$d/t")).map(r => new SharedFileIndex(indexOf(r), spark))
+      assert(lists(0) != lists(1) && lists(1) == lists(2) && lists(1).hashCode == lists(2).hashCode)
+    }
+  }
+
+  private def indexOf(rows: DataFrame): PartitioningAwareFileIndex =
+    locations(rows.queryExecution.analyzed).collectFirst { case files: PartitioningAwareFileIndex => files }.get
 }

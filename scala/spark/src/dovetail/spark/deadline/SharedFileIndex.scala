@@ -33,9 +33,13 @@ final class SharedFileIndex(val source: PartitioningAwareFileIndex, session: Spa
   override protected def leafFiles: mutable.LinkedHashMap[Path, FileStatus]   = byPath
   override protected def leafDirToChildrenFiles: Map[Path, Array[FileStatus]] = byDirectory
 
-  // what is equal for Spark stays equal, so that it reads a table once for two parts of a query
+  private lazy val listed = source.allFiles().map(f => (f.getPath, f.getLen, f.getModificationTime)).toSet
+
+  // What is equal for Spark stays equal, so that it reads a table once for two parts of a query. But Spark compares the
+  // paths of directories alone, and two DataFrames may have listed one directory before and after a write. Reads that
+  // Dovetail adds have few columns, so they are often equal in everything else.
   override def equals(that: Any): Boolean = that match {
-    case other: SharedFileIndex => other.source == source
+    case other: SharedFileIndex => (other.source eq source) || (other.source == source && other.listed == listed)
     case _                      => false
   }
   override def hashCode: Int = source.hashCode

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.JOIN
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionSize, Movable}
+import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionSize, Movable, MovableCondition}
 import org.apache.spark.sql.dovetail.report.EarlyMark
 
 /**
@@ -65,6 +65,7 @@ object EarlyPlace {
   /** A join between a place and its grouping. @param side side of the join on which the place is */
   final case class Side(join: Join, side: BuildSide) {
     def input: LogicalPlan = if (side == BuildLeft) join.left else join.right
+    def other: LogicalPlan = if (side == BuildLeft) join.right else join.left
 
     /** Whether the join returns rows of the other side without a partner, with NULLs in the columns of this side. */
     def isFilled: Boolean = join.joinType match {
@@ -193,8 +194,10 @@ object EarlyPlace {
       val below =
         if (!isOpen(plan) || !plan.expressions.forall(_.deterministic)) Vector.empty
         else plan match {
-          case p: Project => project(p, way)
-          case f: Filter  =>
+          // adaptive execution may broadcast few groups, and it cannot evaluate a subquery in the key of a broadcast
+          case _: Join | _: Filter if plan.expressions.exists(MovableCondition.hasSubqueryKey) => Vector.empty
+          case p: Project                                                                      => project(p, way)
+          case f: Filter                                                                       =>
             val further = way.through(f, way.needs ++ f.condition.references)((input, _) => Filter(f.condition, input))
             apply(f.child, further.under(Some(f.condition)))
           case e: Expand => expand(e, way)

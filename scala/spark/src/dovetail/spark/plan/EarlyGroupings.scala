@@ -36,13 +36,15 @@ final class EarlyGroupings(
 
   def apply(plan: LogicalPlan): LogicalPlan =
     if (!planner.groupsEarly || !plan.exists(isCandidate)) plan
-    else Trace.timed("rebuild")(below(plan, plan))
+    else Trace.timed("rebuild")(below(plan, plan, inFigure = false))
 
-  private def below(plan: LogicalPlan, whole: LogicalPlan): LogicalPlan = plan match {
+  /** @param inFigure whether the plan is below a grouping without keys that is not the whole query */
+  private def below(plan: LogicalPlan, whole: LogicalPlan, inFigure: Boolean): LogicalPlan = plan match {
     case RowPlaces(_) => plan
     case _            =>
-      plan.mapChildren(below(_, whole)) match {
-        case a: Aggregate if isCandidate(a) && !mayMerge(a, whole) =>
+      val figure = inFigure || (isFigure(plan) && (plan ne whole))
+      plan.mapChildren(below(_, whole, figure)) match {
+        case a: Aggregate if isCandidate(a) && !(figure && mayMerge(whole)) =>
           PlanningTime.orNone(best(a).filterNot(p => isShared(p._1.input, a, whole))).flatten
             .fold[LogicalPlan](a)(taken(a, _))
         case other => other
@@ -60,13 +62,12 @@ final class EarlyGroupings(
   }
 
   /**
-   * Whether Spark may compute the grouping together with those of other scalar subqueries or, from Spark 4.2 on, of
-   * other parts of the query. It does so only if their plans are the same but for the functions, and the columns of
-   * early groupings differ by these.
+   * Whether Spark may compute a grouping without keys, and the groupings below it, together with those of other scalar
+   * subqueries or, from Spark 4.2 on, of other parts of the query. It does so only if their plans are the same but for
+   * the functions, and the columns of early groupings differ by these.
    */
-  private def mayMerge(of: Aggregate, whole: LogicalPlan): Boolean =
-    !planner.groupsAlways && of.groupingExpressions.isEmpty &&
-      (whole.isInstanceOf[Subquery] || ((of ne whole) && merges))
+  private def mayMerge(whole: LogicalPlan): Boolean =
+    !planner.groupsAlways && (whole.isInstanceOf[Subquery] || merges)
 
   private def taken(of: Aggregate, chosen: (EarlyPlace, Double)): LogicalPlan = {
     val (place, groups) = chosen
@@ -83,7 +84,7 @@ final class EarlyGroupings(
     else
       EarlyPlace(of, key = a => RereadInput.isKey(a.dataType), guarded).filter(p =>
         (planner.groupsAlways || (mayBeFew(p) && !p.sides.exists(s => broadcasts(s.join, s.side)))) &&
-          p.input.deterministic && !SparedInputs.mayFail(p.input)
+          p.input.deterministic && !SparedInputs.mayFail(p.input) && !p.sides.exists(sparesRows)
       )
     if (planner.groupsAlways)
       places.sortBy(p => (-p.depth, -statistics(p.input).rows.value)).headOption.map(p =>
@@ -96,6 +97,12 @@ final class EarlyGroupings(
       }.sortBy(-_._2.saving(planner.constants)).headOption.map { case (p, w) => p -> w.groups }
     }
   }
+
+  /**
+   * Whether the join of a side may stop before the last row of its other side, and one of these rows may fail. Adaptive
+   * execution may broadcast few groups, and the other side is then read to its end.
+   */
+  private def sparesRows(s: EarlyPlace.Side): Boolean = SortedRows(s.join, s.other) && SparedInputs.mayFail(s.other)
 
   /**
    * Whether the NDVs of the keys in the inputs of the joins allow for fewer groups than the largest table has rows.
@@ -140,11 +147,9 @@ final class EarlyGroupings(
     val share  = if (filled < 0) 1.0 else partnered(place.sides(filled))
     val joined = place.sides.zipWithIndex.map { case (s, i) =>
       val (in, out) = (statistics(s.input), statistics(s.join).rows.value)
-      val otherSide = JoinChoice.other(s.side)
-      val other     = JoinChoice.input(s.join, otherSide)
       // an outer join cannot broadcast the side that it preserves
-      val stay = !s.isFilled && (broadcasts(s.join, otherSide) ||
-        bytes(statistics(other), other.output) <= planner.facts.broadcastBytes)
+      val stay = !s.isFilled && (broadcasts(s.join, JoinChoice.other(s.side)) ||
+        bytes(statistics(s.other), s.other.output) <= planner.facts.broadcastBytes)
       val (inShare, outShare) = (if (i < filled) share else 1.0, if (i <= filled) share else 1.0)
       EarlyGrouping.joined(
         planner.constants,
@@ -162,7 +167,7 @@ final class EarlyGroupings(
    * without a partner, of which there may be as many as the other side has rows.
    */
   private def partnered(s: EarlyPlace.Side): Double = {
-    val preserved = statistics(JoinChoice.input(s.join, JoinChoice.other(s.side))).rows.value
+    val preserved = statistics(s.other).rows.value
     math.max(0.0, 1.0 - preserved / math.max(statistics(s.join).rows.value, 1.0))
   }
 
@@ -210,6 +215,12 @@ object EarlyGroupings {
 
   private def isCandidate(plan: LogicalPlan): Boolean = plan match {
     case a: Aggregate => !EarlyMark.isOn(a) && EarlyPlace.isOpen(a.child)
+    case _            => false
+  }
+
+  /** Whether the plan is a grouping without keys. */
+  private def isFigure(plan: LogicalPlan): Boolean = plan match {
+    case a: Aggregate => a.groupingExpressions.isEmpty
     case _            => false
   }
 

@@ -3,6 +3,7 @@ package org.apache.spark.sql.dovetail.plan
 import dovetail.kernel.enumerate.Reducer
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery}
 import org.apache.spark.sql.dovetail.base.RecursiveStep
+import org.apache.spark.sql.internal.StaticSQLConf
 
 /**
  * How much room for Bloom filters is left on the driver for one query, and for key ranges in Spark's pool of
@@ -15,8 +16,9 @@ import org.apache.spark.sql.dovetail.base.RecursiveStep
  *
  * @param plan   the query, or a subquery of it
  * @param memory bytes of the driver's heap
+ * @param result most bytes that the driver may receive from a stage; 0 if there is no limit
  */
-final class FilterAllowance(plan: LogicalPlan, memory: Long) {
+final class FilterAllowance(plan: LogicalPlan, memory: Long, result: Long = 0L) {
   import FilterAllowance._
 
   /** Whether the plan may wait for subqueries that Dovetail adds. */
@@ -24,7 +26,7 @@ final class FilterAllowance(plan: LogicalPlan, memory: Long) {
 
   private lazy val mayBeInSubquery =
     plan.isInstanceOf[Subquery] || RuleScope.fillsCache(plan.conf) || copiesInputs || RecursiveStep.isPlanned ||
-      merges
+      merges || hasFewThreads
 
   /** Whether Spark may compute parts of the query together, as it came. */
   lazy val merges: Boolean = SubplanMerging.mayMerge(plan)
@@ -33,11 +35,19 @@ final class FilterAllowance(plan: LogicalPlan, memory: Long) {
   private def copiesInputs =
     plan.conf.dynamicPartitionPruningEnabled && !plan.conf.dynamicPartitionPruningReuseBroadcastOnly
 
+  /**
+   * Whether there are few threads for broadcasts. An input that is broadcast waits in such a thread for its filter, and
+   * the keys of the filter may come from a join with another broadcast, which needs a further thread.
+   */
+  private def hasFewThreads =
+    plan.conf.getConf(StaticSQLConf.BROADCAST_EXCHANGE_MAX_THREAD_THRESHOLD) < LeastBroadcastThreads
+
   private var bytes = if (mayBeInSubquery) 0L else (memory * HeapShare / Copies).toLong
 
   /** Most keys that one more filter may have room for; 0 if there is no room for another filter. */
   def items: Long = {
-    val room = bytes / Reducer.MostOfGroup * 8L / Reducer.BitsPerItem
+    val one  = bytes / Reducer.MostOfGroup
+    val room = (if (result > 0L) math.min(one, result / ResultShare) else one) * 8L / Reducer.BitsPerItem
     if (room < LeastItems) 0L else room
   }
 
@@ -68,6 +78,15 @@ object FilterAllowance {
    * threads.
    */
   private val MostRanges = 20
+
+  /** Divisor of the driver's limit on results that gives the most bytes of a filter, which is the result of a task. */
+  private val ResultShare = 2L
+
+  /**
+   * Fewest threads for broadcasts with which a query has filters, as many as Spark has for subqueries: so many filtered
+   * inputs would have to be broadcast at a time. By default, there are 128.
+   */
+  private val LeastBroadcastThreads = 16
 
   /** Keys for which a filter is worth while; fewer keys are a broadcast. */
   private val LeastItems = 10000L

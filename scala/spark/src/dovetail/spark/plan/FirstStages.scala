@@ -39,9 +39,10 @@ final class FirstStages(of: LogicalPlan => Set[Int], buildSide: Join => Option[B
   }
 
   private def hasExchange(plan: LogicalPlan): Boolean = plan match {
-    case _: LeafNode            => false
-    case _: Project | _: Filter => hasExchange(plan.children.head)
-    case _                      => true
+    case _: LeafNode | _: Project | _: Filter | _: Union | _: Generate => plan.children.exists(hasExchange)
+    case s: Sort                                                       => hasExchange(s.child) // removed below joins
+    case r: Repartition if !r.shuffle                                  => hasExchange(r.child)
+    case _                                                             => true
   }
 }
 

@@ -2,6 +2,7 @@ package org.apache.spark.sql.dovetail.plan
 
 import dovetail.kernel.profile.Estimate
 import dovetail.kernel.size.CardinalityModel
+import org.apache.spark.internal.config.MAX_RESULT_SIZE
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan}
@@ -286,7 +287,7 @@ object GroupOrdering {
     val planner     = new Planner(conf, session, prepared)
     val steering    = new Steering(session, prepared)
     val statistics  = PlanStatistics.of(session, conf, plan, prepared, steering.look)
-    val reduction   = new SemiJoinReduction(prepared, statistics, planner)
+    val reduction   = new SemiJoinReduction(statistics, planner)
     val repeated    = RepeatedInputs(prepared, planner.reusesExchanges)
     val above       = new ClusteringAbove(prepared, planner, statistics)
     val preparation = new GroupPreparation(planner, statistics, steering, new KnownRuns(session), repeated, above)
@@ -295,7 +296,8 @@ object GroupOrdering {
     if (planner.broadcasts.isUnused) PlanningTime.orNone(takeMade(prepared, planner, statistics))
     val shares  = new SearchShares(prepared)
     val needed  = new NeededRows(prepared)
-    val filters = new FilterAllowance(plan, Runtime.getRuntime.maxMemory)
+    val result  = session.sparkContext.conf.get(MAX_RESULT_SIZE)
+    val filters = new FilterAllowance(plan, Runtime.getRuntime.maxMemory, result)
     new GroupOrdering(planner, statistics, steering, preparation, reduction, shares, needed, filters, remembers)
   }
 }

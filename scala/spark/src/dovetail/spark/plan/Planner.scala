@@ -157,6 +157,22 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
   /** Whether scans of partitioned tables skip partitions for which a broadcast has no keys. */
   def prunesScans: Boolean = facts.prunesScans
 
+  /**
+   * Whether Spark may read a part of an input again for a runtime filter of its own: a small one, in a query that has a
+   * large scan. Spark computes its filter in a subquery, which would have the filters of that input, too.
+   */
+  def mayReread(input: LogicalPlan): Boolean =
+    filtersLargeScans && input.exists(SparkBroadcast(_, conf.runtimeFilterCreationSideThreshold))
+
+  private lazy val filtersLargeScans: Boolean = conf.runtimeFilterBloomFilterEnabled && {
+    val least = conf.getConf(SQLConf.RUNTIME_BLOOM_FILTER_APPLICATION_SIDE_SCAN_SIZE_THRESHOLD)
+    // the default size stands for an unknown one, which Spark takes for zero here
+    plan.collectLeaves().map(SparkBroadcast.bytes).exists(b => b >= least && b != conf.defaultSizeInBytes.toDouble)
+  }
+
+  /** Parts of the query that Spark computes once for several places. */
+  lazy val repeated: RepeatedParts = new RepeatedParts(plan)
+
   /** Whether rows are grouped early, below joins, if the costs favor it. */
   def groupsEarly: Boolean = (DovetailConf.EarlyGrouping.get(conf) && costs.isInstanceOf[PhysicalCosts]) || groupsAlways
 

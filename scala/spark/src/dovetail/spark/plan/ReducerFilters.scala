@@ -3,11 +3,9 @@ package org.apache.spark.sql.dovetail.plan
 import scala.collection.mutable
 
 import dovetail.kernel.enumerate.{Reducer, ReducerRules}
-import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate
-import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.group.SubqueryCopies
 import org.apache.spark.sql.dovetail.leaf.{FailingScan, LeafNames}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
@@ -72,7 +70,7 @@ object ReducerFilters {
     ReducerRules(
       // Spark would push a filter on a column that may fail below its computation, to rows that nobody reads otherwise
       keys.collect {
-        case (i, c, key) if !ready.group.fragile.contains(key) && reducible(ready.graph, leaves, i, key, planner) =>
+        case (i, c, key) if !ready.group.fragile.contains(key) && reducible(ready, i, key, planner) =>
           (i, c)
       }.toSet,
       keys.collect { case (i, c, _) if again(i) => (i, c) }.toSet,
@@ -90,20 +88,19 @@ object ReducerFilters {
 
   /**
    * Whether an input may be reduced by a key. Excludes an input that the query has several times but Spark computes
-   * once, a table whose files the join prunes by the same key, and other plans than tables where files are pruned.
+   * once, one that Spark may read in a subquery, a table whose files the join prunes by the same key, and other plans
+   * than tables where files are pruned.
    */
-  private def reducible(
-      graph: JoinGraph,
-      leaves: Vector[LogicalPlan],
-      i: Int,
-      key: Attribute,
-      planner: Planner
-  ): Boolean = {
-    val relation = graph.relations(i)
+  private def reducible(ready: PreparedGroup, i: Int, key: Attribute, planner: Planner): Boolean = {
+    val leaf     = ready.leaves(i)
+    val relation = ready.graph.relations(i)
     // Spark finds the broadcast that prunes partitions by its plan, in which it pushes our filter down to a scan only
-    val prunes = planner.prunesScans && graph.relations.exists(_.partitions.nonEmpty)
-    leaves(i).deterministic && !SubqueryCopies.isWhole(leaves(i)) && relation.copies == 1 &&
-    !(prunes && (relation.partitions.contains(key.exprId.id) || LeafNames.below(leaves(i)).isEmpty))
+    val prunes = planner.prunesScans && ready.graph.relations.exists(_.partitions.nonEmpty)
+    // the parts of the query are those before the joins in them are ordered
+    def isShared = relation.copies > 1 || (planner.reusesExchanges && planner.repeated(ready.group.leaves(i)))
+    leaf.deterministic && !SubqueryCopies.isWhole(leaf) &&
+    !(prunes && (relation.partitions.contains(key.exprId.id) || LeafNames.below(leaf).isEmpty)) && !isShared &&
+    !planner.mayReread(leaf)
   }
 
   /** Most keys of a filter, by Spark's limits and by ours. */

@@ -40,20 +40,31 @@ object RowPlaces {
   }
 
   /** Whether an expression that may throw is only evaluated on the rows that a LIMIT asks for. */
-  private def stopsAtRows(limit: LogicalPlan): Boolean = limit.children.exists(streamed)
+  private def stopsAtRows(limit: LogicalPlan): Boolean = limit.children.exists(streamed(_, sorts = true))
 
-  private def streamed(plan: LogicalPlan): Boolean = plan match {
+  /** @param sorts whether a sort at the top of the plan stays: Spark removes sorts below joins and groupings */
+  private def streamed(plan: LogicalPlan, sorts: Boolean): Boolean = plan match {
     // the functions read all rows, but their results are only combined for the groups that are asked for
     case a: Aggregate if a.groupingExpressions.isEmpty => false
     case a: Aggregate                                  =>
       a.aggregateExpressions.exists(throwsAbove) ||
-      (mayBeClustered(a.child, a.groupingExpressions) && (throws(a) || streamed(a.child)))
+      (mayBeClustered(a.child, a.groupingExpressions) && (throws(a) || streamed(a.child, sorts = false)))
     case w: Window =>
-      throwsInWindow(w) || (w.partitionSpec.nonEmpty && mayBeClustered(w.child, w.partitionSpec) && streamed(w.child))
-    case other if readsAll(other) => false
+      throwsInWindow(w) ||
+      (w.partitionSpec.nonEmpty && mayBeClustered(w.child, w.partitionSpec) && streamed(w.child, sorts = true))
+    case s: Sort if s.global && !sorts => streamed(s.child, sorts)
+    case other if readsAll(other)      => false
     // the single join of a scalar subquery fails at a second partner
-    case j: Join => throws(j) || FailingOperator(j).isDefined || j.children.exists(streamed)
-    case other   => throws(other) || runsProgram(other) || other.children.exists(streamed)
+    case j: Join => throws(j) || FailingOperator(j).isDefined || j.children.exists(streamed(_, sorts = false))
+    case other   =>
+      val below = sorts || !passesSortRemoval(other)
+      throws(other) || runsProgram(other) || other.children.exists(streamed(_, below))
+  }
+
+  /** Whether Spark also removes the sorts below this operator if it removes those above it. */
+  private def passesSortRemoval(plan: LogicalPlan): Boolean = plan match {
+    case _: Project | _: Filter | _: Repartition => true
+    case _                                       => false
   }
 
   private def throws(plan: LogicalPlan): Boolean = plan.expressions.exists(FailingPlan.throwsOnRows)
@@ -85,7 +96,7 @@ object RowPlaces {
    * keys needs no exchange. It then reads one partition after the other, as they are asked for. Unknown operators may,
    * and caches, whose partitions adaptive execution decides on.
    */
-  private def mayBeClustered(plan: LogicalPlan, keys: Seq[Expression]): Boolean = plan match {
+  def mayBeClustered(plan: LogicalPlan, keys: Seq[Expression]): Boolean = plan match {
     case p: Project  => ComputedColumns.replaced(keys, p.projectList).forall(mayBeClustered(p.child, _))
     case f: Filter   => mayBeClustered(f.child, keys)
     case j: Join     => partitions(j, keys) || j.children.exists(mayBeClustered(_, keys))

@@ -8,9 +8,8 @@ import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeMap
 import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, SubqueryCopies}
-import org.apache.spark.sql.dovetail.leaf.{CanonicalForms, LeafNames}
+import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.predicates.ComputedColumns.passedOn
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
@@ -24,20 +23,8 @@ import org.apache.spark.sql.dovetail.stats.PlanStatistics
  * reduced leaf has fewer rows. The semi join reads the table by a copy of its plan under new names. Spark's exchange
  * reuse finds that both plans are equal, so the table is broadcast once.
  */
-final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, planner: Planner) {
+final class SemiJoinReduction(statistics: PlanStatistics, planner: Planner) {
   import SemiJoinReduction._
-
-  // Spark computes a repeated sub-plan once, as long as all of its copies stay the same. Groupings are compared by
-  // their inputs, because two groupings of the same rows may differ in columns alone.
-  private lazy val repeated: Set[LogicalPlan] =
-    again.filterNot(CanonicalForms.takeLong).groupBy(canonical).collect { case (form, all) if all.size > 1 => form }
-      .toSet
-
-  /** Parts of the query that read the same tables as other parts. */
-  private lazy val again: Vector[LogicalPlan] =
-    query.collect(computed).toVector.groupBy(CanonicalForms.tables).valuesIterator.filter(_.size > 1).flatten.toVector
-
-  private lazy val tablesAgain: Set[Seq[Option[String]]] = again.map(CanonicalForms.tables).toSet
 
   /** The leaves of a group with the semi joins that reduce them, and a sentence about each reduced leaf. */
   def apply(group: JoinGroup, predicates: JoinPredicates): (Vector[LogicalPlan], Vector[String]) =
@@ -77,10 +64,6 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
     all.filter(r => planner.pays(r.work)).sortBy(_.work.kept).headOption
   }
 
-  /** Whether the query has a part of the grouping twice, or seems to, if a closer look takes long. */
-  private def hasRepeated(aggregate: Aggregate): Boolean = aggregate.collect(computed)
-    .exists(p => tablesAgain(CanonicalForms.tables(p)) && (CanonicalForms.takeLong(p) || repeated(canonical(p))))
-
   private def reduction(
       leaves: Vector[LogicalPlan],
       leaf: Int,
@@ -100,7 +83,7 @@ final class SemiJoinReduction(query: LogicalPlan, statistics: PlanStatistics, pl
           profile = statistics(table)
           columns = table.output.map(_.exprId.id)
           // in this order: canonical forms take longer
-          if (broadcast(other) || planner.fitsBroadcast(table, profile)) && !hasRepeated(aggregate)
+          if (broadcast(other) || planner.fitsBroadcast(table, profile)) && !planner.repeated(aggregate)
         } yield {
           val (groups, size) = (statistics(aggregate), profile.rows.value)
           val rows           = statistics(aggregate.child).rows.value
@@ -162,13 +145,6 @@ object SemiJoinReduction {
       partner: Attribute,
       work: GroupReduction
   )
-
-  private val computed: PartialFunction[LogicalPlan, LogicalPlan] = {
-    case a: Aggregate => a.child
-    case j: Join      => j
-  }
-
-  private def canonical(plan: LogicalPlan): LogicalPlan = { PlanningTime.check(); plan.canonicalized }
 
   private def tableOf(plan: LogicalPlan): Option[String] = LeafNames.below(plan).flatMap(LeafNames.identity)
 

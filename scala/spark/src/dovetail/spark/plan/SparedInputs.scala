@@ -376,11 +376,18 @@ object SparedInputs {
 
   /**
    * What may fail when the input is read. Looks only above the uppermost exchange of the input, because Spark fills
-   * this exchange in any case.
+   * this exchange in any case. A sort is none, because Spark removes sorts below joins.
    */
   private def failing(input: LogicalPlan): Option[Fault] = input match {
-    case a: Aggregate                                                                 => within(a)
-    case _: Distinct | _: Sort | _: GlobalLimit | _: Window | _: RepartitionOperation => None
+    case a: Aggregate                => within(a).orElse(unlessExchanged(a.child, a.groupingExpressions))
+    case w: Window                   => unlessExchanged(w.child, w.partitionSpec)
+    case r: Repartition if r.shuffle => None
+    case _: RepartitionByExpression | _: RebalancePartitions | _: Distinct | _: GlobalLimit => None
+    case s: Sort                                                                            => failing(s.child)
     case other => within(other).orElse(other.children.iterator.map(failing).collectFirst { case Some(f) => f })
   }
+
+  /** What may fail below a grouping or a window by these keys that needs no exchange. */
+  private def unlessExchanged(input: LogicalPlan, keys: Seq[Expression]): Option[Fault] =
+    if (keys.nonEmpty && RowPlaces.mayBeClustered(input, keys)) failing(input) else None
 }

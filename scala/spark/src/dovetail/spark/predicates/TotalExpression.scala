@@ -145,7 +145,9 @@ object Movable {
  * happens to be streamed, and another order could build it.
  */
 object MovableCondition {
-  def apply(condition: Expression): Boolean = Movable(condition) && !Conjuncts(condition).exists(isSubqueryKey)
+  def apply(condition: Expression): Boolean = Movable(condition) && !hasSubqueryKey(condition)
+
+  def hasSubqueryKey(condition: Expression): Boolean = Conjuncts(condition).exists(isSubqueryKey)
 
   private def isSubqueryKey(e: Expression): Boolean = e match {
     case _: EqualTo | _: EqualNullSafe =>
