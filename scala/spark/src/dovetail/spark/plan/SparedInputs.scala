@@ -341,6 +341,24 @@ object SparedInputs {
 
   def mayFail(input: LogicalPlan): Boolean = failing(input).nonEmpty
 
+  /** Whether inputs may fail of which some contain others. Looks at each operator once. */
+  final class Nested {
+    private val known = new IdentityHashMap[LogicalPlan, Option[Fault]]
+
+    def mayFail(input: LogicalPlan): Boolean = fault(input).nonEmpty
+
+    private def fault(input: LogicalPlan): Option[Fault] = {
+      val before = known.get(input)
+      if (before != null) before
+      else {
+        PlanningTime.check()
+        val found = failing(input, fault)
+        known.put(input, found)
+        found
+      }
+    }
+  }
+
   /**
    * Whether the spared input is started, too, and only its failure usually comes too late. This counts only for some
    * faults ([[Fault.inAnyRun]]).
@@ -378,9 +396,11 @@ object SparedInputs {
    * What may fail when the input is read. Looks only above the uppermost exchange of the input, because Spark fills
    * this exchange in any case.
    */
-  private def failing(input: LogicalPlan): Option[Fault] = input match {
+  private def failing(input: LogicalPlan): Option[Fault] = failing(input, failing(_))
+
+  private def failing(input: LogicalPlan, below: LogicalPlan => Option[Fault]): Option[Fault] = input match {
     case a: Aggregate                                                                 => within(a)
     case _: Distinct | _: Sort | _: GlobalLimit | _: Window | _: RepartitionOperation => None
-    case other => within(other).orElse(other.children.iterator.map(failing).collectFirst { case Some(f) => f })
+    case other => within(other).orElse(other.children.iterator.map(below).collectFirst { case Some(f) => f })
   }
 }
