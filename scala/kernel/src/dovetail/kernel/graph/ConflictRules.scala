@@ -61,8 +61,8 @@ final class ConflictRules(graph: JoinGraph) {
   }
 
   /**
-   * For each operator, the rules of its closed sides: all relations that inner joins bring together there must be joined
-   * first. Each is made once, because all operators above have it.
+   * For each operator, the rules of its closed sides: all relations that inner joins bring together there must be
+   * joined first. Each is made once, because all operators above have it.
    */
   private val together: Vector[Vector[Rule]] = levels.closedSides.map(_.flatMap { case (level, side) =>
     val found = items.getOrElse(level, Vector.empty)

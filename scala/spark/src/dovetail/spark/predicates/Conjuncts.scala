@@ -35,8 +35,8 @@ private object Operands {
 
   /**
    * A chain of the operands: for a few from left to right, as people write it, and for many a balanced tree of such
-   * chains, as Spark's parser makes it. Spark's recursions over a chain of thousands overflow the stack, and the text of
-   * such a chain takes time quadratic in its length.
+   * chains, as Spark's parser makes it. Spark's recursions over a chain of thousands overflow the stack, and the text
+   * of such a chain takes time quadratic in its length.
    */
   def together(es: Seq[Expression])(join: (Expression, Expression) => Expression): Expression =
     if (es.size <= MostInRow) es.reduceLeft(join)
