@@ -5,7 +5,7 @@ import scala.util.Random
 import org.scalatest.funsuite.AnyFunSuite
 import dovetail.kernel.Bags._
 import dovetail.kernel.enumerate.LegalTrees
-import dovetail.kernel.{GraphText, PlanGraph, Scan, WrittenJoin, WrittenPlan}
+import dovetail.kernel.{GraphText, PlanGraph, RandomPlans, Scan, WrittenJoin, WrittenPlan}
 
 /** Examples of the joins that are legal along edges. A, B, C, D are relations 0 to 3, `a.x` is column 0 of A. */
 class ConflictRulesSuite extends AnyFunSuite {
@@ -113,6 +113,13 @@ class ConflictRulesSuite extends AnyFunSuite {
       Vector(1),
       Vector(0, 1)
     ))
+  }
+
+  test("a closed side of a written plan is its own level") {
+    val random = new Random(5)
+    val sides  = Vector.fill(200)(RandomPlans(2 + random.nextInt(7), random).graph.levels)
+      .flatMap(levels => levels.closedSides.flatten.map { case (level, side) => level -> levels.levelOf(side) })
+    assert(sides.size > 200 && sides.forall { case (level, found) => level == found })
   }
 
   test("a graph that contradicts itself is refused") {

@@ -1,5 +1,7 @@
 package dovetail.kernel.profile
 
+import scala.util.Random
+
 import org.scalactic.TolerantNumerics
 import org.scalatest.funsuite.AnyFunSuite
 import dovetail.kernel.profile.Condition._
@@ -44,6 +46,24 @@ class HistogramSuite extends AnyFunSuite {
     assert(even.between(100, Double.PositiveInfinity, lowIncluded = false) === 0.0)
     assert(even.between(5, 4) === 0.0)
     assert(even.between(35, 35, highIncluded = false) === 0.0)
+  }
+
+  test("a range has its share of each bucket, wherever it begins and ends") {
+    val random  = new Random(7)
+    val buckets = Vector.tabulate(20)(i => Bucket(i * 10.0, i * 10.0 + random.nextInt(9), 1.0 + random.nextInt(5)))
+    val all     = Histogram(buckets)
+    val ends    = (-1 to 201).map(_.toDouble) ++ Seq(Double.NegativeInfinity, Double.PositiveInfinity)
+    val single  = buckets.map(b => Histogram(Vector(b)))
+    for (_ <- 1 to 500) {
+      val (low, high)   = (ends(random.nextInt(ends.size)), ends(random.nextInt(ends.size)))
+      val (from, until) = (random.nextBoolean(), random.nextBoolean())
+      assert(all.between(low, high, from, until) === single.map(_.between(low, high, from, until)).sum / buckets.size)
+      assert(all.ndvBetween(low, high, from, until) === single.map(_.ndvBetween(low, high, from, until)).sum)
+      assert(
+        all.restrictedTo(low, high, from, until).fold(Vector.empty[Bucket])(_.buckets) ==
+          single.flatMap(_.restrictedTo(low, high, from, until)).flatMap(_.buckets)
+      )
+    }
   }
 
   test("a frequent value is in a range or not as its end says") {

@@ -60,9 +60,18 @@ final class ConflictRules(graph: JoinGraph) {
     else closed(BitSet(p.relations: _*), rulesAbove(scopes(p.index)))
   }
 
+  /**
+   * For each operator, the rules of its closed sides: all relations that inner joins bring together there must be
+   * joined first. Each is made once, because all operators above have it.
+   */
+  private val together: Vector[Vector[Rule]] = levels.closedSides.map(_.flatMap { case (level, side) =>
+    val found = items.getOrElse(level, Vector.empty)
+    if (found.size > 1) Some(Rule(side, found.reduce(_ | _))) else None
+  })
+
   /** For each operator, the relations that must be in its inputs (the paper's TES), and its rules. */
   val operators: Vector[Needs] = graph.operators.map { o =>
-    closed(reads(o.index), closedSides(o).flatMap(joinedInside) ++ rulesOf(o))
+    closed(reads(o.index), rulesInside(o) ++ rulesOf(o))
   }
 
   /**
@@ -73,24 +82,18 @@ final class ConflictRules(graph: JoinGraph) {
     if (pure(predicate.index)) BitSet(relations: _*)
     else closed(BitSet(relations: _*), rulesAbove(scopes(predicate.index))).all
 
-  private def closedSides(o: Operator): Vector[BitSet] =
-    if (o.kind == JoinKind.FullOuter) Vector(left(o.index), right(o.index)) else Vector(right(o.index))
+  /** The rules for whatever reads from a closed side of an operator. */
+  private def rulesInside(o: Operator): Vector[Rule] =
+    levels.closedSides(o.index).flatMap { case (_, side) => joinedInside(side) } ++ together(o.index)
 
-  /**
-   * The rules for whatever reads from a closed side, or from a closed side inside it: it needs all relations that inner
-   * joins bring together there, and all that filters there need.
-   */
+  /** The rules of the closed sides inside a closed side, and all that filters there need. */
   private def joinedInside(side: BitSet): Vector[Rule] = {
-    val levelsInside = below(side).flatMap(closedSides) :+ side
-    val joined   = levelsInside.map(s => s -> items.getOrElse(levels.levelOf(s), Vector.empty)).filter(_._2.size > 1)
-    val filtered = graph.predicates.indices.filter(p => !pure(p) && scopes(p).subsetOf(side)).toVector
-    joined.map { case (s, found) => Rule(s, found.reduce(_ | _)) } ++ filtered.map(p =>
-      Rule(scopes(p), predicates(p).all)
-    )
+    val filtered = graph.predicates.indices.filter(p => !pure(p) && Words.within(scopes(p), side)).toVector
+    below(side).flatMap(a => together(a.index)) ++ filtered.map(p => Rule(scopes(p), predicates(p).all))
   }
 
   private def below(side: BitSet): Vector[Operator] =
-    graph.operators.filter(o => left(o.index).subsetOf(side) && right(o.index).subsetOf(side))
+    graph.operators.filter(o => Words.within(left(o.index), side) && Words.within(right(o.index), side))
 
   private def rejects(o: Operator, side: BitSet): Boolean = o.rejectsNulls.exists(side)
 
@@ -137,7 +140,8 @@ final class ConflictRules(graph: JoinGraph) {
 
   private def closed(start: BitSet, rules: Vector[Rule]): Needs = {
     val grown = rules.foldLeft(start)((set, r) => if ((r.ifAny & set).isEmpty) set else set | r.thenAll)
-    if (grown == start) Needs(start, rules.filterNot(_.thenAll.subsetOf(start))) else closed(grown, rules)
+    if (Words.within(grown, start)) Needs(start, rules.filterNot(r => Words.within(r.thenAll, start)))
+    else closed(grown, rules)
   }
 }
 

@@ -178,10 +178,9 @@ final case class JoinGraph(
 
   private def nested: Boolean = {
     val (lefts, rights)       = (operators.map(o => BitSet(o.left: _*)), operators.map(o => BitSet(o.right: _*)))
-    def apart(b: Int, a: Int) = {
-      val below = lefts(b) | rights(b)
-      below.subsetOf(lefts(a)) || below.subsetOf(rights(a)) || (below & (lefts(a) | rights(a))).isEmpty
-    }
+    val both                  = operators.map(o => BitSet(o.relations: _*))
+    def apart(b: Int, a: Int) =
+      Words.within(both(b), lefts(a)) || Words.within(both(b), rights(a)) || (both(b) & both(a)).isEmpty
     operators.indices.forall(a => (0 until a).forall(apart(_, a)))
   }
 

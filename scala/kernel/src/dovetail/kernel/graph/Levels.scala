@@ -1,5 +1,7 @@
 package dovetail.kernel.graph
 
+import scala.collection.immutable.BitSet
+
 /**
  * The levels of a graph with operators: they tell which relations inner joins alone may join with each other.
  *
@@ -14,17 +16,24 @@ package dovetail.kernel.graph
  * below it is a [[JoinPredicate]] with a scope, and implies nothing.
  */
 final class Levels(operators: Vector[Operator]) {
-  // closed sides, innermost first
-  private val closed: Vector[(Int, Set[Int])] = operators.flatMap { o =>
-    val right = Levels.right(o.index) -> o.right.toSet
-    if (o.kind == JoinKind.FullOuter) Vector(Levels.left(o.index) -> o.left.toSet, right) else Vector(right)
+
+  /** The closed sides of each operator, with their levels. */
+  val closedSides: Vector[Vector[(Int, BitSet)]] = operators.map { o =>
+    val right = Levels.right(o.index) -> BitSet(o.right: _*)
+    if (o.kind == JoinKind.FullOuter) Vector(Levels.left(o.index) -> BitSet(o.left: _*), right) else Vector(right)
   }
 
-  /** The level of a place in the written plan with these relations below it. */
-  def levelOf(relations: Iterable[Int]): Int =
-    closed.collectFirst { case (level, side) if relations.forall(side) => level }.getOrElse(Levels.Top)
+  // innermost first
+  private val closed = closedSides.flatten
 
-  def levelOf(relation: Int): Int = levelOf(Vector(relation))
+  /** The level of a place in the written plan with these relations below it. */
+  def levelOf(relations: Iterable[Int]): Int = {
+    val place = BitSet(relations.toSeq: _*)
+    closed.collectFirst { case (level, side) if Words.within(place, side) => level }.getOrElse(Levels.Top)
+  }
+
+  def levelOf(relation: Int): Int =
+    closed.collectFirst { case (level, side) if side(relation) => level }.getOrElse(Levels.Top)
 
   /** Whether a relation is outside all closed sides. */
   def isTop(relation: Int): Boolean = levelOf(relation) == Levels.Top

@@ -1,5 +1,7 @@
 package dovetail.kernel.graph
 
+import scala.collection.immutable.BitSet
+
 /**
  * Packs sets of relations of one graph of any size into arrays of 64-bit words. The searches test such sets for every
  * pair and every set of a graph with operators.
@@ -23,6 +25,10 @@ private[kernel] object Words {
   def within(a: Array[Long], b: Array[Long]): Boolean = {
     var i = 0; while (i < a.length) { if ((a(i) & ~b(i)) != 0L) return false; i += 1 }; true
   }
+
+  /** The same for other sets, word by word: `BitSet.subsetOf` asks for each relation. */
+  def within(a: BitSet, b: BitSet): Boolean = (a &~ b).isEmpty
+
   def overlap(a: Array[Long], b: Array[Long]): Boolean = {
     var i = 0; while (i < a.length) { if ((a(i) & b(i)) != 0L) return true; i += 1 }; false
   }

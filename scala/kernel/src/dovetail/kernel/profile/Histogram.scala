@@ -39,7 +39,7 @@ final case class Histogram(buckets: Vector[Bucket]) {
   def between(low: Double, high: Double, lowIncluded: Boolean = true, highIncluded: Boolean = true): Double =
     math.min(
       1.0,
-      buckets.indices.iterator.flatMap(part(_, low, high, lowIncluded, highIncluded)).map(_.weight).sum / weight
+      touched(low, high).iterator.flatMap(part(_, low, high, lowIncluded, highIncluded)).map(_.weight).sum / weight
     )
 
   /**
@@ -50,7 +50,7 @@ final case class Histogram(buckets: Vector[Bucket]) {
 
   /** Distinct values in [low, high]. */
   def ndvBetween(low: Double, high: Double, lowIncluded: Boolean = true, highIncluded: Boolean = true): Double =
-    buckets.indices.iterator.flatMap(i =>
+    touched(low, high).iterator.flatMap(i =>
       part(i, low, high, lowIncluded, highIncluded).filter(p => p.low < p.high || first(i, p.low)).map(_.ndv)
     ).sum
 
@@ -61,8 +61,24 @@ final case class Histogram(buckets: Vector[Bucket]) {
       lowIncluded: Boolean = true,
       highIncluded: Boolean = true
   ): Option[Histogram] = {
-    val kept = buckets.indices.flatMap(part(_, low, high, lowIncluded, highIncluded)).toVector
+    val kept = touched(low, high).flatMap(part(_, low, high, lowIncluded, highIncluded)).toVector
     if (kept.isEmpty) None else Some(Histogram(kept))
+  }
+
+  /**
+   * Numbers of the buckets that have a value in [low, high] in common, by binary search: a list of a hundred thousand
+   * constants asks for each of them.
+   */
+  private def touched(low: Double, high: Double): Range = firstOf(_.high >= low) until firstOf(_.low > high)
+
+  /** Number of the first bucket for which a test holds that also holds for all buckets after it. */
+  private def firstOf(test: Bucket => Boolean): Int = {
+    var (from, to) = (0, buckets.size)
+    while (from < to) {
+      val middle = (from + to) / 2
+      if (test(buckets(middle))) to = middle else from = middle + 1
+    }
+    from
   }
 
   /** Whether `value`, which lies in bucket `i`, has not been counted with the bucket before. */

@@ -1,5 +1,7 @@
 package dovetail.kernel.profile
 
+import scala.collection.mutable
+
 import dovetail.kernel.profile.Condition._
 
 /**
@@ -203,9 +205,14 @@ private[profile] object Interval {
       case Compare(id, _, _) => Some(id)
       case _                 => None
     }
-    val (single, rest) = conjuncts.partition(columnOf(_).nonEmpty)
-    val ids            = single.flatMap(columnOf(_)).distinct
-    (ids.map(id => id -> single.filter(columnOf(_).contains(id)).map(onLine).foldLeft(Interval())(_ and _)), rest)
+    val intervals = mutable.LinkedHashMap.empty[Long, Interval]
+    val rest      = conjuncts.filter(c =>
+      columnOf(c).fold(true) { id =>
+        intervals(id) = intervals.getOrElse(id, Interval()).and(onLine(c))
+        false
+      }
+    )
+    (intervals.toVector, rest)
   }
 
   /** Drops infinities and NaN, which have no place on a line of finite ranges. */

@@ -5,6 +5,8 @@ import java.util.HashMap
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReferenceArray}
 import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
 
+import scala.collection.mutable
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.orc.FileFormatException
 import org.apache.spark.sql.dovetail.base.{FailOpen, SharedMemory}
@@ -45,22 +47,33 @@ final class FooterReading(maxMillis: Long) {
 
   def read(requests: Seq[FooterRequest]): Unit = {
     bytes += requests.map(_.bytes).sum
-    val inTurn = for (i <- 0 until requests.map(_.files.size).foldLeft(0)(math.max); r <- requests if i < r.files.size)
-      yield (r, r.files(i))
-    val footers = inTurn.filter { case (_, file) => file.entry.isEmpty }
-    run(footers.map { case (r, file) => task(r, file)(footer(r, file, _)) })
-    val unread = footers.count { case (_, file) => file.entry.isEmpty }
+    val inTurn  = wanted(requests)
+    val footers = inTurn.filter { case (file, _) => file.entry.isEmpty }
+    run(footers.map { case (file, rs) => task(rs.head, file)(footer(rs.head, file, _)) })
+    val unread = footers.count { case (file, _) => file.entry.isEmpty }
     if (unread > 0 && maxMillis > 0L)
       PlanningTime.cut(s"$unread of ${footers.size} file footers were not read in time")
-    val large = inTurn.count { case (_, file) => file.entry.exists(_.isTooLarge) }
+    val large = inTurn.count { case (file, _) => file.entry.exists(_.isTooLarge) }
     if (large > 0)
       PlanningTime.cut(s"$large of ${inTurn.size} file footers were not read: they take too much memory of the driver")
-    run(inTurn.flatMap { case (r, file) =>
-      missing(r, file).map { case (entry, columns) =>
-        task(r, file, reads = r.format.readsFor(columns))(distinct(r, file, entry, columns, _))
+    run(inTurn.flatMap { case (file, rs) =>
+      missing(rs, file).map { case (entry, columns) =>
+        task(rs.head, file, reads = rs.head.format.readsFor(columns))(distinct(rs.head, file, entry, columns, _))
       }
     })
     ()
+  }
+
+  /** The files of all requests in turn, each once: a query may read a table many times. */
+  private def wanted(requests: Seq[FooterRequest]): Vector[(CachedFile, Vector[FooterRequest])] = {
+    val found = mutable.LinkedHashMap.empty[FileKey, (CachedFile, Vector[FooterRequest])]
+    for (i <- 0 until requests.map(_.files.size).foldLeft(0)(math.max); r <- requests if i < r.files.size) {
+      PlanningTime.check()
+      val file      = r.files(i)
+      val (one, by) = found.getOrElse(file.key, (file, Vector.empty))
+      found(file.key) = (one, by :+ r)
+    }
+    found.values.toVector
   }
 
   private def task(request: FooterRequest, file: CachedFile, reads: Boolean = true)(body: Long => Unit) =
@@ -73,7 +86,8 @@ final class FooterReading(maxMillis: Long) {
       val footer = request.format.footer(file.status, request.conf, bytes => { take(bytes); size += bytes })
       footer.copy(size = size)
     }
-    try put(new FooterEntry(Some(read)))
+    // another query may have read it meanwhile
+    try if (FooterCache.get(file.key).isEmpty) put(new FooterEntry(Some(read)))
     catch {
       // the next query reads it
       case SharedMemory.NoFreeMemory => ()
@@ -87,12 +101,15 @@ final class FooterReading(maxMillis: Long) {
     }
   }
 
-  private def missing(request: FooterRequest, file: CachedFile): Option[(FooterEntry, Seq[ColumnFooter])] =
+  private def missing(requests: Seq[FooterRequest], file: CachedFile): Option[(FooterEntry, Seq[ColumnFooter])] = {
+    PlanningTime.check()
     for {
-      entry   <- file.entry
-      footer  <- entry.footer
-      columns <- Some(request.columns(footer).filterNot(c => entry.distinct.containsKey(c.name))) if columns.nonEmpty
+      entry  <- file.entry
+      footer <- entry.footer
+      named   = mutable.LinkedHashMap(requests.flatMap(_.columns(footer)).map(c => c.name -> c): _*)
+      columns = named.values.filterNot(c => entry.distinct.containsKey(c.name)).toVector if columns.nonEmpty
     } yield (entry, columns)
+  }
 
   private def distinct(
       request: FooterRequest,

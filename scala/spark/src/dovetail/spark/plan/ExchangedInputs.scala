@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.plan
 
+import java.util.{Collections, IdentityHashMap}
+
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, DynamicPruning}
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
@@ -9,6 +11,7 @@ import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.cluster.TaskMemory
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, JoinCondition}
 import org.apache.spark.sql.dovetail.steer.Steering
 import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage, ShuffleQueryStageExec}
@@ -37,13 +40,28 @@ object ExchangedInputs {
    */
   def count(plan: LogicalPlan, steering: Steering): Unit = {
     plan.foreach { case j: Join => j.unsetTagValue(Together); case _ => }
-    // a hash table would lose the order in which the next join stops reading
-    val ordered = plan.collect { case j: Join => j.children.filter(i => SortedRows(j, i) && SparedInputs.mayFail(i)) }
-      .flatten.flatMap(_.collect { case below: Join => below })
-    val joins = changeable(plan, steering).filterNot(j => j.children.exists(isBroadcast) || ordered.exists(_ eq j))
+    val inOrder = ordered(plan)
+    val joins   = changeable(plan, steering).filterNot(j => j.children.exists(isBroadcast) || inOrder.contains(j))
     // Spark prunes files by a broadcast only as long as the plan of the broadcast stays as it was planned
     val pruned = prunes(plan)
     joins.filter(j => !pruned || prunes(j)).foreach(_.setTagValue(Together, joins.size))
+  }
+
+  /** The joins whose rows must stay sorted: a hash table would lose the order in which a join above stops reading. */
+  private def ordered(plan: LogicalPlan): java.util.Set[LogicalPlan] = {
+    val found  = Collections.newSetFromMap(new IdentityHashMap[LogicalPlan, java.lang.Boolean])
+    val inputs = new SparedInputs.Nested
+    def stops(p: LogicalPlan, input: LogicalPlan): Boolean = p match {
+      case j: Join => SortedRows(j, input) && inputs.mayFail(input)
+      case _       => false
+    }
+    def walk(p: LogicalPlan, inOrder: Boolean): Unit = {
+      PlanningTime.check()
+      if (inOrder && p.isInstanceOf[Join]) found.add(p)
+      p.children.foreach(input => walk(input, inOrder || stops(p, input)))
+    }
+    walk(plan, inOrder = false)
+    found
   }
 
   /** Whether the rows of a join prune the files of a scan in the plan. */

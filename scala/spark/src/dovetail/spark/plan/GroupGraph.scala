@@ -82,7 +82,7 @@ final class GroupGraph(
       predicates.equivalenceClasses(profiles, text),
       inner,
       operators,
-      above = above(group.top, a => keys.exists(_.expression.semanticEquals(a)) && !computesFrom(AttributeSet(a)))
+      above = above(group.top, a => columnsAsKeys.contains(a) && !computesFrom(AttributeSet(a)))
     )
   }
 
@@ -112,9 +112,14 @@ final class GroupGraph(
   private lazy val keys: Vector[JoinPredicates.ClassMember] =
     members.flatten ++ conditions.flatten.flatMap(_.key).flatMap { case (l, r) => Vector(l, r) }
 
+  private lazy val columnsAsKeys: AttributeSet =
+    AttributeSet(keys.map(_.expression).collect { case a: Attribute => a })
+
+  private lazy val columnsInKeys: AttributeSet =
+    AttributeSet.fromAttributeSets(keys.map(_.expression).filterNot(_.isInstanceOf[Attribute]).map(_.references))
+
   /** Whether a join key is computed from one of these columns. */
-  private def computesFrom(columns: AttributeSet): Boolean =
-    keys.exists(m => !m.expression.isInstanceOf[Attribute] && m.expression.references.exists(columns.contains))
+  private def computesFrom(columns: AttributeSet): Boolean = columns.exists(columnsInKeys.contains)
 
   /**
    * A leaf's profile, with the NDVs of composite keys from its sample. A composite key is the columns of two or more

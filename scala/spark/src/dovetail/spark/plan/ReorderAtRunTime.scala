@@ -34,9 +34,13 @@ class ReorderAtRunTime(session: SparkSession) extends Rule[LogicalPlan] {
       else counted(PlanningTime.ofItsOwn(conf)(reordered(plan)).getOrElse(asPlanned(plan, TimeIsUp.reason)))
     }
 
-  /** Tags the joins of the returned plan with their number, because [[JoinChoice]] sees only one join at a time. */
+  /**
+   * Tags the joins of the returned plan with their number, because [[JoinChoice]] sees only one join at a time. If that
+   * takes too long, no join has a tag, and Spark plans all of them.
+   */
   private def counted(plan: LogicalPlan): LogicalPlan = {
-    if (DovetailConf.AdaptiveHash.get(conf)) ExchangedInputs.count(plan, new Steering(session, plan))
+    if (DovetailConf.AdaptiveHash.get(conf))
+      PlanningTime.ofItsOwn(conf)(ExchangedInputs.count(plan, new Steering(session, plan))).getOrElse(())
     plan
   }
 

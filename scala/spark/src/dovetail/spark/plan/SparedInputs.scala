@@ -341,6 +341,24 @@ object SparedInputs {
 
   def mayFail(input: LogicalPlan): Boolean = failing(input).nonEmpty
 
+  /** Whether inputs may fail of which some contain others. Looks at each operator once. */
+  final class Nested {
+    private val known = new IdentityHashMap[LogicalPlan, Option[Fault]]
+
+    def mayFail(input: LogicalPlan): Boolean = fault(input).nonEmpty
+
+    private def fault(input: LogicalPlan): Option[Fault] = {
+      val before = known.get(input)
+      if (before != null) before
+      else {
+        PlanningTime.check()
+        val found = failing(input, fault)
+        known.put(input, found)
+        found
+      }
+    }
+  }
+
   /**
    * Whether the spared input is started, too, and only its failure usually comes too late. This counts only for some
    * faults ([[Fault.inAnyRun]]).
@@ -378,16 +396,20 @@ object SparedInputs {
    * What may fail when the input is read. Looks only above the uppermost exchange of the input, because Spark fills
    * this exchange in any case. A sort is none, because Spark removes sorts below joins.
    */
-  private def failing(input: LogicalPlan): Option[Fault] = input match {
-    case a: Aggregate                => within(a).orElse(unlessExchanged(a.child, a.groupingExpressions))
-    case w: Window                   => unlessExchanged(w.child, w.partitionSpec)
-    case r: Repartition if r.shuffle => None
-    case _: RepartitionByExpression | _: RebalancePartitions | _: Distinct | _: GlobalLimit => None
-    case s: Sort                                                                            => failing(s.child)
-    case other => within(other).orElse(other.children.iterator.map(failing).collectFirst { case Some(f) => f })
-  }
+  private def failing(input: LogicalPlan): Option[Fault] = failing(input, failing(_))
 
-  /** What may fail below a grouping or a window by these keys that needs no exchange. */
-  private def unlessExchanged(input: LogicalPlan, keys: Seq[Expression]): Option[Fault] =
-    if (keys.nonEmpty && RowPlaces.mayBeClustered(input, keys)) failing(input) else None
+  /** @param below what may fail when an input of the operator is read */
+  private def failing(input: LogicalPlan, below: LogicalPlan => Option[Fault]): Option[Fault] = {
+    // below a grouping or a window by these keys, unless it needs an exchange
+    def unlessExchanged(child: LogicalPlan, keys: Seq[Expression]) =
+      if (keys.nonEmpty && RowPlaces.mayBeClustered(child, keys)) below(child) else None
+    input match {
+      case a: Aggregate                => within(a).orElse(unlessExchanged(a.child, a.groupingExpressions))
+      case w: Window                   => unlessExchanged(w.child, w.partitionSpec)
+      case r: Repartition if r.shuffle => None
+      case _: RepartitionByExpression | _: RebalancePartitions | _: Distinct | _: GlobalLimit => None
+      case s: Sort                                                                            => below(s.child)
+      case other => within(other).orElse(other.children.iterator.map(below).collectFirst { case Some(f) => f })
+    }
+  }
 }

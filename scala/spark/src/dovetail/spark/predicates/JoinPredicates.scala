@@ -1,10 +1,13 @@
 package org.apache.spark.sql.dovetail.predicates
 
+import java.util.IdentityHashMap
+
 import scala.collection.mutable
 
 import dovetail.kernel.graph.{EquivalenceClass, ForeignKeys, Forest, JoinPredicate, Member}
 import dovetail.kernel.profile.{Assumptions, ColumnProfile, RelationProfile}
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.types.IntegralType
 
 /**
@@ -42,30 +45,28 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
 
   private val equalities: Vector[Equality] = pure.flatMap { case (_, c) => equality(c) }
 
-  // members of all classes in order of appearance, and the class of each
-  private val (allMembers, classOf): (Vector[ClassMember], Vector[Int]) = {
+  /** Members of each equivalence class in order of appearance, and its equalities as they were written. */
+  val (members, originals): (Vector[Vector[ClassMember]], Vector[Vector[Equality]]) = {
     val ms     = equalities.flatMap(e => Vector(e.left, e.right)).distinct
     val index  = ms.zipWithIndex.toMap
     val forest = new Forest(ms.size)
     equalities.foreach(e => forest.link(index(e.left), index(e.right)))
-    (ms, ms.indices.map(forest.find).toVector)
+    val classOf = ms.map(m => forest.find(index(m)))
+    val inClass = ms.zip(classOf).groupBy(_._2)
+    val written = equalities.groupBy(e => forest.find(index(e.left)))
+    classOf.distinct.map(root => (inClass(root).map(_._1), written(root))).unzip
   }
-  private val roots = classOf.distinct
-
-  /** Members of each equivalence class, in order of appearance. */
-  val members: Vector[Vector[ClassMember]] =
-    roots.map(root => allMembers.indices.filter(classOf(_) == root).map(allMembers).toVector)
-
-  /** Equalities of each equivalence class, as they were written. */
-  val originals: Vector[Vector[Equality]] = members.map(ms => equalities.filter(e => ms.contains(e.left)))
 
   /** Predicates over two or more relations that belong to no class, and predicates that wait for an outer join. */
-  val complex: Vector[Complex] =
+  val complex: Vector[Complex] = {
+    val inClasses = new IdentityHashMap[Expression, Equality]
+    equalities.foreach(e => inClasses.put(e.expression, e))
     pure.collect {
-      case (p, c) if c.relations.size >= 2 && !equalities.exists(_.expression eq p.expression) =>
+      case (p, c) if c.relations.size >= 2 && !inClasses.containsKey(p.expression) =>
         Complex(p, c.relations, c.sides, late = false)
     } ++
       late.map { case (p, c) => Complex(p, c.relations, c.sides, late = true) }
+  }
 
   /** Predicates over one relation, including those that a class implies between two expressions of one relation. */
   val local: Vector[(Int, Expression)] = {
@@ -79,6 +80,7 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
   /** @param text renders an expression for people */
   def equivalenceClasses(profiles: Vector[RelationProfile], text: Expression => String): Vector[EquivalenceClass] =
     members.zipWithIndex.map { case (ms, i) =>
+      PlanningTime.check()
       EquivalenceClass(i, ForeignKeys(ms.map(member(_, profiles, text)), profiles))
     }
 

@@ -104,7 +104,7 @@ final class PredicateSelectivity(
     else
       relationsOf(e).flatMap { r =>
         val local = alternatives.map(_.filter(relationsOf(_) == Vector(r)))
-        if (local.forall(_.nonEmpty)) Some(local.map(_.reduce(And(_, _))).reduce(Or(_, _))) else None
+        if (local.forall(_.nonEmpty)) Some(Disjuncts.together(local.map(Conjuncts.together(_)))) else None
       }
   }
 

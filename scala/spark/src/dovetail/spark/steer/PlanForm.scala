@@ -180,8 +180,8 @@ final class PlanForm(literals: Boolean, nulls: Boolean = false) {
 
   /** Chains of AND and OR are taken as a whole: a program may make one of a thousand parts. */
   private def normalized(e: Expression, name: Int => String): Expression = e match {
-    case a: And => sorted(Conjuncts(a).map(normalized(_, name))).reduce(And(_, _))
-    case o: Or  => sorted(Disjuncts(o).map(normalized(_, name))).reduce(Or(_, _))
+    case a: And => Conjuncts.together(sorted(Conjuncts(a).map(normalized(_, name))))
+    case o: Or  => Disjuncts.together(sorted(Disjuncts(o).map(normalized(_, name))))
     case other  => node(other.mapChildren(normalized(_, name)), name)
   }
 
