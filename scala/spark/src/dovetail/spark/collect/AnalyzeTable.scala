@@ -4,7 +4,14 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.dovetail.base.{BoundedJson, BrokenFile, DovetailConf, ErrorCondition, Nanoseconds, NewerFile}
+import org.apache.spark.sql.dovetail.base.{
+  BoundedJson,
+  BrokenFile,
+  DovetailConf,
+  ErrorCondition,
+  Nanoseconds,
+  NewerFile
+}
 import org.apache.spark.sql.dovetail.sketch.{Recipe, TableSketch}
 import org.apache.spark.sql.dovetail.store.{DataFile, StatisticsStore, StoredTable, TableFile, TableKey}
 import org.apache.spark.sql.dovetail.table.PrivateColumns
