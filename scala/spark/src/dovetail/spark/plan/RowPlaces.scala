@@ -53,7 +53,7 @@ object RowPlaces {
     case other if readsAll(other) => false
     // the single join of a scalar subquery fails at a second partner
     case j: Join => throws(j) || FailingOperator(j).isDefined || j.children.exists(streamed)
-    case other   => throws(other) || runsProgram(other) || other.children.exists(streamed)
+    case other   => throws(other) || FailingOperator.runsFunction(other) || other.children.exists(streamed)
   }
 
   private def throws(plan: LogicalPlan): Boolean = plan.expressions.exists(FailingPlan.throwsOnRows)
@@ -97,12 +97,6 @@ object RowPlaces {
   private def partitions(j: Join, keys: Seq[Expression]): Boolean = {
     val pairs = j.condition.toSeq.flatMap(Conjuncts(_)).collect { case Equality(l, r) => Seq(l, r) }
     pairs.nonEmpty && pairs.forall(_.exists(side => keys.exists(_.semanticEquals(side))))
-  }
-
-  /** Whether the operator runs a function of the user that is none of its expressions. */
-  private def runsProgram(plan: LogicalPlan): Boolean = plan match {
-    case _: MapElements | _: MapPartitions | _: TypedFilter => true
-    case _                                                  => false
   }
 
   private def told(e: Expression): String =
