@@ -187,7 +187,8 @@ final class GroupOrdering(
     else if (group.marked) Some("already ordered by Dovetail")
     else if (foreign.nonEmpty) Some(s"a predicate reads columns of an outer query: ${ExpressionText(foreign.head)}")
     else if (!group.distinct) Some("two inputs have a column in common")
-    else if (group.leaves.exists(RowPlaces.isObserved)) Some("the metrics of an observed input need all of its rows")
+    else if (group.leaves.exists(RowPlaces.mayReadBuckets))
+      Some("an input is a sample or has numbered or random rows, and reads a table by its buckets or not")
     else if (group.operators.nonEmpty && predicates.constant.nonEmpty)
       Some("the group has outer, semi or anti joins and a predicate without columns")
     else None
