@@ -109,6 +109,20 @@ class FailingInputsSuite extends DovetailSuite with SuiteTables {
     spared(frame(7), fails = true, streamed)
   }
 
+  test("an input of a join with a hint above the group, which the group spares") {
+    def sql(value: String) =
+      s"SELECT /*+ BROADCAST(x) */ count(*), sum(x.n) FROM a JOIN a b ON a.k = b.k AND $never JOIN d ON a.v = d.v " +
+        s"JOIN (SELECT k, $value AS n FROM c) x ON a.k = x.k WHERE a.id = 7"
+    def reasons(sql: String) = dovetail(on = true)(traced(sql)._2.groups.map(_.reason))
+    compiled {
+      val (safe, fails) = (sql("length(s)"), sql("CAST(s AS INT)"))
+      sameAnswer(safe, reorders = false)
+      assert(reasons(safe).exists(_.contains("saves ")), reasons(safe))
+      sameAnswer(fails, reorders = false)
+      assert(reasons(fails).exists(_.contains("reading c may fail in ")), reasons(fails))
+    }
+  }
+
   test("a predicate that a database computes: comparisons of columns and constants do not fail, others may") {
     def pushed(condition: String) = compiled {
       val filter: Expression =

@@ -18,7 +18,7 @@ import org.apache.spark.sql.execution.datasources.v2.V2Writes
  * Brings a plan into a state in which Dovetail can see its joins and estimate their sizes: scans with pruned partitions
  * and columns, EXISTS and IN as semi and anti joins, sizes of common table expressions.
  *
- * Spark does all of this only after Dovetail's rule, so we run Spark's own rules early. The pushdown comes first, because
+ * Spark does it all only after Dovetail's rule, so we run Spark's own rules early. The pushdown comes first, because
  * rewritten subqueries would hide columns from it. When Spark runs the same rules later, they find nothing left to do
  * in a plan that Dovetail changed, so their time does not count as Dovetail's. If the plan stays as it is, Spark runs
  * them again, with two exceptions that may take long: a connector may start work for each scan that it builds, and a

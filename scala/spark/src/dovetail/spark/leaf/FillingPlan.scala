@@ -13,7 +13,8 @@ object FillingPlan {
 
   /**
    * A property of the plan that fills a relation. A cache may be made of two uses of another one, and so on: without
-   * memory, the caches below it would be looked at exponentially often.
+   * memory, the caches below it would be looked at exponentially often. If one of them is filled later, the property
+   * stays what it was.
    */
   def remembered(property: Option[LogicalPlan] => Boolean): InMemoryRelation => Boolean = {
     val known = new IdentityMemo[CachedRDDBuilder, Boolean](Caches)(builder => property(apply(builder.cachedPlan)))

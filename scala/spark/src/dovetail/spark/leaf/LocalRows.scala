@@ -42,7 +42,7 @@ object LocalRows {
 
   /**
    * Whether reading the leaf may fail in the conversion of its rows, which are on the driver. The rows of a local list
-   * in Python are free of that, because pyspark converts them on the driver; only a decimal may have more digits than
+   * in Python are free of that, because pyspark verifies them on the driver; only a decimal may have more digits than
    * its type. All others are verified in the workers: Python objects in an RDD, and rows of a program in Scala.
    */
   def mayFail(leaf: LeafNode): Boolean = leaf match {

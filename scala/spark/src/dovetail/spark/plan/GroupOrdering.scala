@@ -28,13 +28,14 @@ final class GroupOrdering(
     reduction: SemiJoinReduction,
     shares: SearchShares,
     needed: NeededRows,
+    joins: JoinsAbove,
     filters: FilterAllowance,
     remembers: Boolean
 ) {
   import GroupOrdering.{reported, OrderedGroup}
 
   private val search = new GroupSearch(planner, steering, preparation, statistics.uncertain, filters)
-  private val veto   = new OrderVeto(planner, needed, new CertainRows(statistics))
+  private val veto   = new OrderVeto(planner, needed, new CertainRows(statistics), joins)
   private val ranges = new RangeFilters(planner, statistics, filters)
 
   /** Groups for which this object chose the order, without an order that the user asked for. */
@@ -297,6 +298,7 @@ object GroupOrdering {
     val shares  = new SearchShares(prepared)
     val needed  = new NeededRows(prepared)
     val filters = new FilterAllowance(plan, Runtime.getRuntime.maxMemory)
-    new GroupOrdering(planner, statistics, steering, preparation, reduction, shares, needed, filters, remembers)
+    val joins   = new JoinsAbove(prepared)
+    new GroupOrdering(planner, statistics, steering, preparation, reduction, shares, needed, joins, filters, remembers)
   }
 }
