@@ -242,3 +242,20 @@ def test_large_values_are_not_broadcast_for_their_few_rows(spark: SparkSession) 
     assert {r["name"]: r["rows"]["value"] for r in group["relations"]}["logical_rdd"] == 1000
     joins = (group["after"] or group["before"])["joins"]
     assert not [join["method"] for join in joins if join["method"].startswith("broadcast")]
+
+
+def test_rows_that_a_worker_converts_may_fail_and_those_of_a_list_do_not(spark: SparkSession) -> None:
+    """Pyspark verifies a list on the driver, but not the digits of its decimals."""
+    pairs = [(1, "a"), (2, "b")]
+    rdd = spark.sparkContext.parallelize(pairs, 2)
+    price = [(decimal.Decimal("1.5"),)]
+
+    jvm: Any = spark._jvm
+
+    def fault(frame: Any) -> str:
+        leaf = frame._jdf.queryExecution().analyzed().collectLeaves().head()
+        return str(jvm.org.apache.spark.sql.dovetail.leaf.FailingScan.apply(leaf).toString())
+
+    assert fault(spark.createDataFrame(pairs, KEYED)) == "None"
+    for frame in (spark.createDataFrame(price, "c decimal(5,2)"), spark.createDataFrame(rdd, KEYED)):
+        assert fault(frame) == "Some(the conversion of its rows)"

@@ -94,6 +94,36 @@ class RowPlacesSuite extends StarSuite {
     }
   }
 
+  test("joins below a join with an observed input stay as written, but not those whose rows are observed") {
+    val counted                  = count(lit(1)).as("n")
+    def groups(frame: DataFrame) = Trace.collecting(frame.queryExecution.optimizedPlan)._2.groups
+    def keys                     = spark.table("a").select(col("k").as("ak"))
+    val on                       = col("k1") === col("ak")
+    // a hinted join is no part of a group, and neither is one whose condition may throw
+    val throws = udf((i: Int, j: Int) => i == j).apply(col("k1"), col("ak"))
+    for (condition <- Seq(on, on && throws)) {
+      assert(groups(spark.sql(joined).join(broadcast(keys), condition)).exists(_.status == "reordered"))
+      val beside = groups(spark.sql(joined).join(broadcast(keys.observe(Observation(), counted)), condition))
+      assert(beside.map(_.reason).distinct == Seq("the metrics of an observed input need all of its rows"), beside)
+    }
+    val below = spark.sql(joined).observe(Observation(), counted).join(broadcast(keys), on)
+    assert(groups(below).exists(_.status == "reordered"), groups(below))
+  }
+
+  test("a sample of a table with buckets: its partitions depend on the joins above, so these stay as written") {
+    withTables("bucketed") {
+      spark.sql("CREATE TABLE bucketed USING parquet CLUSTERED BY (k1) INTO 3 BUCKETS AS SELECT * FROM f")
+      val over  = joined.replace("FROM f JOIN", "FROM bucketed f JOIN")
+      val drawn = over.replace("bucketed f", "(SELECT * FROM bucketed WHERE rand(3) < 0.9) f")
+      val part  = over.replace("bucketed f", "bucketed TABLESAMPLE (90 PERCENT) REPEATABLE (3) f")
+      assert(reordered(over))
+      for (sql <- Seq(drawn, part)) {
+        assert(!reordered(sql) && reasons(sql).exists(_.contains("reads a table by its buckets")), reasons(sql))
+        withConf("spark.sql.sources.bucketing.enabled" -> "false")(assert(reordered(sql), reasons(sql)))
+      }
+    }
+  }
+
   test("LIMIT: an order whose first rows cost more than those of the written order is not taken") {
     withDirectory { d =>
       val path = d.resolve("facts").toString

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.expressions.{And, Expression, Or, SubqueryE
 import org.apache.spark.sql.catalyst.optimizer.RewritePredicateSubquery
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.trees.TreePattern.CTE
 import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.dovetail.deadline.{PlanningTime, UnprunedTables}
 import org.apache.spark.sql.dovetail.leaf.PartitionColumns
@@ -15,9 +16,9 @@ import org.apache.spark.sql.execution.datasources.v2.V2Writes
 
 /**
  * Brings a plan into a state in which Dovetail can see its joins and estimate their sizes: scans with pruned partitions
- * and columns, EXISTS and IN as semi and anti joins.
+ * and columns, EXISTS and IN as semi and anti joins, sizes of common table expressions.
  *
- * Spark does both only after Dovetail's rule, so we run Spark's own rules early. The pushdown comes first, because
+ * Spark does it all only after Dovetail's rule, so we run Spark's own rules early. The pushdown comes first, because
  * rewritten subqueries would hide columns from it. When Spark runs the same rules later, they find nothing left to do
  * in a plan that Dovetail changed, so their time does not count as Dovetail's. If the plan stays as it is, Spark runs
  * them again, with two exceptions that may take long: a connector may start work for each scan that it builds, and a
@@ -36,7 +37,18 @@ object Preparation {
     SubqueryCopies(PlanningTime.notCounting(bySpark(session, plan)))
 
   private def bySpark(session: SparkSession, plan: LogicalPlan): LogicalPlan =
-    RewritePredicateSubquery(pushed(session, plan))
+    RewritePredicateSubquery(sized(session, pushed(session, plan)))
+
+  /**
+   * The plan in which references to common table expressions have a size, by which Spark decides on broadcasts. In the
+   * plan of a subquery they have none, because the expressions are outside of it.
+   */
+  private def sized(session: SparkSession, plan: LogicalPlan): LogicalPlan =
+    if (!plan.containsPattern(CTE)) plan
+    else {
+      val optimizer = session.sessionState.optimizer
+      optimizer.UpdateCTERelationStats(plan)
+    }
 
   /**
    * The plan with the scans of its connectors and the partitions of its tables, as Spark finds them next, and no other

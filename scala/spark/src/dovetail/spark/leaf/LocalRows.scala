@@ -18,6 +18,7 @@ import org.apache.spark.sql.execution.{
   SparkPlan,
   WholeStageCodegenExec
 }
+import org.apache.spark.sql.types.DecimalType
 
 /**
  * Counts the rows of data that a program has on the driver and passes to Spark as an RDD, whose size Spark does not
@@ -31,10 +32,25 @@ import org.apache.spark.sql.execution.{
  */
 object LocalRows {
 
-  // weak keys: the count of an RDD is removed with it
-  private val known = Collections.synchronizedMap(new WeakHashMap[RDD[_], Option[Long]])
+  /** @param converts whether the workers verify or change the rows, and may throw at one */
+  final private case class Local(rows: Long, converts: Boolean)
 
-  def apply(leaf: LeafNode): Option[Long] = leaf match {
+  // weak keys: the count of an RDD is removed with it
+  private val known = Collections.synchronizedMap(new WeakHashMap[RDD[_], Option[Local]])
+
+  def apply(leaf: LeafNode): Option[Long] = local(leaf).map(_.rows)
+
+  /**
+   * Whether reading the leaf may fail in the conversion of its rows, which are on the driver. The rows of a local list
+   * in Python are free of that, because pyspark verifies them on the driver; only a decimal may have more digits than
+   * its type. All others are verified in the workers: Python objects in an RDD, and rows of a program in Scala.
+   */
+  def mayFail(leaf: LeafNode): Boolean = leaf match {
+    case r: LogicalRDD => local(r).exists(_.converts || r.schema.existsRecursively(_.isInstanceOf[DecimalType]))
+    case _             => false
+  }
+
+  private def local(leaf: LeafNode): Option[Local] = leaf match {
     case r: LogicalRDD     => known.computeIfAbsent(r.rdd, _ => counted(leaf))
     case r: ExternalRDD[_] => known.computeIfAbsent(r.rdd, _ => counted(leaf))
     // if the cache is not filled yet; after that, Spark has counted its rows
@@ -51,28 +67,33 @@ object LocalRows {
     case _                                                           => None
   }
 
-  private def counted(leaf: LeafNode): Option[Long] = orUnknown(leaf match {
+  private def counted(leaf: LeafNode): Option[Local] = orUnknown(leaf match {
     case r: LogicalRDD if !r.isStreaming => fromSpark(r.rdd)
-    case r: ExternalRDD[_]               => parallelized(r.rdd).flatMap(values(_)).map(_.size.toLong)
+    case r: ExternalRDD[_]               => collection(r.rdd, converts = false)
     case _                               => None
   })
 
-  private def orUnknown(count: => Option[Long]): Option[Long] =
+  private def orUnknown(count: => Option[Local]): Option[Local] =
     try count
     catch { case NonFatal(_) => None }
 
-  private def fromSpark(rdd: RDD[_]): Option[Long] = rdd match {
+  private def collection(rdd: RDD[_], converts: Boolean): Option[Local] =
+    parallelized(rdd).flatMap(values(_)).map(all => Local(all.size.toLong, converts))
+
+  private def fromSpark(rdd: RDD[_]): Option[Local] = rdd match {
     case m: MapPartitionsRDD[_, _] if madeBy(m, "createDataFrame at ") =>
-      parallelized(m.firstParent[Any]).flatMap(values(_)).map(_.size.toLong)
+      collection(m.firstParent[Any], converts = true)
     case m: MapPartitionsRDD[_, _] if madeBy(m, "applySchemaToPythonRDD at ") => fromPython(m.firstParent[Any])
     case _                                                                    => None
   }
 
-  @tailrec private def fromPython(rdd: RDD[_]): Option[Long] = rdd match {
+  @tailrec private def fromPython(rdd: RDD[_]): Option[Local] = rdd match {
     case m: MapPartitionsRDD[_, _] if m.creationSite.shortForm.contains(" at SerDeUtil.scala:") =>
       fromPython(m.firstParent[Any])
-    case p: PythonRDD if converts(p) => parallelized(p.firstParent[Any]).flatMap(pickled)
-    case _                           => None
+    case p: PythonRDD => conversion(p).flatMap(c =>
+        parallelized(p.firstParent[Any]).flatMap(pickled).map(Local(_, c.mayFail))
+      )
+    case _ => None
   }
 
   private def madeBy(rdd: RDD[_], how: String): Boolean = rdd.creationSite.shortForm.startsWith(how)
@@ -125,9 +146,9 @@ object LocalRows {
     case other                    => throw new IllegalStateException(s"a batch of rows: $other")
   }
 
-  private def converts(rdd: PythonRDD): Boolean = {
+  private def conversion(rdd: PythonRDD): Option[PythonConversions] = {
     val field = classOf[PythonRDD].getDeclaredField("func")
     field.setAccessible(true)
-    PythonConversions.only(field.get(rdd).asInstanceOf[PythonFunction].command.toArray)
+    PythonConversions(field.get(rdd).asInstanceOf[PythonFunction].command.toArray)
   }
 }

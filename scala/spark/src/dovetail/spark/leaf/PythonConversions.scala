@@ -20,8 +20,13 @@ import org.apache.spark.sql.dovetail.leaf.Pickle.{Call, Entries, Items, Name, No
  */
 object PythonConversions {
 
-  /** @param command pyspark's `(function, profiler, deserializer, serializer)` */
-  def only(command: Array[Byte]): Boolean = Pickle(command).exists(p => new PythonConversions(p).only)
+  /**
+   * The conversions of a function that does nothing else; None for any other function.
+   *
+   * @param command pyspark's `(function, profiler, deserializer, serializer)`
+   */
+  def apply(command: Array[Byte]): Option[PythonConversions] =
+    Pickle(command).map(new PythonConversions(_)).filter(_.only)
 
   /** Limit of the functions in a chain: pyspark's own chains are four functions long; a user's may have many. */
   private val MostStages = 16
@@ -32,10 +37,12 @@ object PythonConversions {
   private val MapRows = "RDD.map.<locals>.func"
   private val Chained = "PipelinedRDD.__init__.<locals>.pipeline_func"
 
+  /** Returns the row unchanged: only the serializer changes. */
+  private val Unchanged = "RDD._reserialize.<locals>.<lambda>"
+
   /** Functions that `RDD.map` may apply to each row. */
   private val Conversions = Set(
-    // returns the row unchanged: only the serializer changes
-    "RDD._reserialize.<locals>.<lambda>",
+    Unchanged,
     // verifies a row by the schema if this is turned on; wraps a value that is not a row
     "SparkSession._create_dataframe.<locals>.prepare",
     // without a schema: makes tuples of dictionaries and objects; from 4.1 on, makes strings of the values in a string
@@ -79,7 +86,7 @@ object PythonConversions {
     path.replace('\\', '/').endsWith("/" + module.replace('.', '/') + ".py")
 }
 
-final private class PythonConversions(pickle: Pickle) {
+final class PythonConversions private (pickle: Pickle) {
   import PythonConversions._
 
   /**
@@ -94,14 +101,19 @@ final private class PythonConversions(pickle: Pickle) {
     }
   )
 
-  def only: Boolean = pickle.names.forall(known) && pickle.calls.forall(c => !isCode(c) || ofPyspark(c)) &&
-    (pickle.value match {
-      case command: Items => command.items.toList match {
-          case List(function, NoValue, from, to) => isBatches(from, to) && isRowByRow(function, MostStages)
-          case _                                 => false
-        }
-      case _ => false
-    })
+  private def only: Boolean = pickle.names.forall(known) && pickle.calls.forall(c => !isCode(c) || ofPyspark(c)) &&
+    converts(isConversion)
+
+  /** Whether a conversion may throw at a row: it verifies or changes the row. */
+  def mayFail: Boolean = !converts(isUnchanged)
+
+  private def converts(by: Value => Boolean): Boolean = pickle.value match {
+    case command: Items => command.items.toList match {
+        case List(function, NoValue, from, to) => isBatches(from, to) && isRowByRow(function, by, MostStages)
+        case _                                 => false
+      }
+    case _ => false
+  }
 
   private def isCode(call: Call): Boolean = isBuiltin(call.what, "CodeType")
 
@@ -131,10 +143,13 @@ final private class PythonConversions(pickle: Pickle) {
     case _       => false
   }
 
-  private def isRowByRow(function: Value, stages: Int): Boolean = stages > 0 && Function.of(function).exists(f =>
-    if (f.name == MapRows) f.refersTo("f").exists(isConversion)
-    else f.name == Chained && Seq("func", "prev_func").forall(f.refersTo(_).exists(isRowByRow(_, stages - 1)))
-  )
+  private def isRowByRow(function: Value, by: Value => Boolean, stages: Int): Boolean =
+    stages > 0 && Function.of(function).exists(f =>
+      if (f.name == MapRows) f.refersTo("f").exists(by)
+      else f.name == Chained && Seq("func", "prev_func").forall(f.refersTo(_).exists(isRowByRow(_, by, stages - 1)))
+    )
+
+  private def isUnchanged(function: Value): Boolean = Function.of(function).exists(_.name == Unchanged)
 
   private def isConversion(function: Value): Boolean = function match {
     case c: Call if isBuiltin(c.what, "MethodType") => c.arguments.headOption.contains(ToInternal)

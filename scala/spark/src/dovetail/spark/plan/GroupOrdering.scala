@@ -29,13 +29,14 @@ final class GroupOrdering(
     reduction: SemiJoinReduction,
     shares: SearchShares,
     needed: NeededRows,
+    joins: JoinsAbove,
     filters: FilterAllowance,
     remembers: Boolean
 ) {
   import GroupOrdering.{reported, OrderedGroup}
 
   private val search = new GroupSearch(planner, steering, preparation, statistics.uncertain, filters)
-  private val veto   = new OrderVeto(planner, needed, new CertainRows(statistics))
+  private val veto   = new OrderVeto(planner, needed, new CertainRows(statistics), joins)
   private val ranges = new RangeFilters(planner, statistics, filters)
 
   /** Groups for which this object chose the order, without an order that the user asked for. */
@@ -188,7 +189,8 @@ final class GroupOrdering(
     else if (group.marked) Some("already ordered by Dovetail")
     else if (foreign.nonEmpty) Some(s"a predicate reads columns of an outer query: ${ExpressionText(foreign.head)}")
     else if (!group.distinct) Some("two inputs have a column in common")
-    else if (group.leaves.exists(RowPlaces.isObserved)) Some("the metrics of an observed input need all of its rows")
+    else if (group.leaves.exists(RowPlaces.mayReadBuckets))
+      Some("an input is a sample or has numbered or random rows, and reads a table by its buckets or not")
     else if (group.operators.nonEmpty && predicates.constant.nonEmpty)
       Some("the group has outer, semi or anti joins and a predicate without columns")
     else None
@@ -298,6 +300,7 @@ object GroupOrdering {
     val needed  = new NeededRows(prepared)
     val result  = session.sparkContext.conf.get(MAX_RESULT_SIZE)
     val filters = new FilterAllowance(plan, Runtime.getRuntime.maxMemory, result)
-    new GroupOrdering(planner, statistics, steering, preparation, reduction, shares, needed, filters, remembers)
+    val joins   = new JoinsAbove(prepared)
+    new GroupOrdering(planner, statistics, steering, preparation, reduction, shares, needed, joins, filters, remembers)
   }
 }

@@ -1,8 +1,9 @@
 package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{CollectMetrics, Filter, Join, LogicalPlan, Project}
 import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup}
+import org.apache.spark.sql.dovetail.plan.RowPlaces.isObserved
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, Movable, MovableCondition}
 import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
 
@@ -18,24 +19,42 @@ final private[plan] class GroupWalk(order: JoinGroup => LogicalPlan) {
    * Reorders all join groups of the plan. Groups inside the leaves of a group come first, because their order
    * determines the leaf's plan.
    */
-  def apply(plan: LogicalPlan): LogicalPlan = plan match {
+  def apply(plan: LogicalPlan): LogicalPlan = walk(plan, observed = false)
+
+  /**
+   * @param observed whether a join above has an input that collects metrics (`observe`). If another order finds out
+   *                 earlier that the joins have no rows, adaptive execution drops that input before it has run. Below
+   *                 the metrics, it drops nothing.
+   */
+  private def walk(plan: LogicalPlan, observed: Boolean): LogicalPlan = plan match {
     case RowPlaces(why)                       => asWritten(plan, why); plan
-    case JoinGroup(group)                     => order(group)
-    case Filter(c, _) if !MovableCondition(c) => plan.mapChildren(belowFilter)
+    case m: CollectMetrics                    => m.mapChildren(apply)
+    case JoinGroup(g)                         => if (observed || g.leaves.exists(isObserved)) kept(g) else order(g)
+    case Filter(c, _) if !MovableCondition(c) => plan.mapChildren(belowFilter(_, observed))
     case j: Join if pushes(j)                 => j
-    case j: Join if stopsEarly(j)             => j.withNewChildren(Seq(apply(j.left), j.right))
-    case other                                => other.mapChildren(apply)
+    case j: Join if stopsEarly(j) => j.withNewChildren(Seq(walk(j.left, observed || isObserved(j)), j.right))
+    case j: Join                  => j.mapChildren(walk(_, observed || isObserved(j)))
+    case other                    => other.mapChildren(walk(_, observed))
+  }
+
+  /** The group as written, with the groups inside its leaves. */
+  private def kept(group: JoinGroup): LogicalPlan = {
+    if (group.leaves.size > 2)
+      Trace.record(_ =>
+        GroupReport.leftAlone(GroupNames(group).shown, "the metrics of an observed input need all of its rows")
+      )
+    WrittenOrder(group, group.leaves.map(walk(_, observed = true)), marks = false)
   }
 
   /**
    * Visits the plan below a filter that may throw. Spark could not push this filter through the join below it. A
    * reordered join could let Spark push it down to rows that the written join removes, so that join keeps its place.
    */
-  private def belowFilter(plan: LogicalPlan): LogicalPlan = plan match {
+  private def belowFilter(plan: LogicalPlan, observed: Boolean): LogicalPlan = plan match {
     case RowPlaces(_)           => apply(plan)
-    case _: Project | _: Filter => plan.mapChildren(belowFilter)
-    case _: Join                => plan.mapChildren(apply)
-    case other                  => apply(other)
+    case _: Project | _: Filter => plan.mapChildren(belowFilter(_, observed))
+    case j: Join                => j.mapChildren(walk(_, observed || isObserved(j)))
+    case other                  => walk(other, observed)
   }
 
   /** Reports the groups of a plan that stays as written. */

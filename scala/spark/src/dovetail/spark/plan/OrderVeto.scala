@@ -1,11 +1,12 @@
 package org.apache.spark.sql.dovetail.plan
 
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.group.GroupNames
 import org.apache.spark.sql.dovetail.report.Decision
 import org.apache.spark.sql.dovetail.stats.CertainRows
 
 /** Reasons against an order, however much it saves. An order that the user asked for is not checked. */
-final class OrderVeto(planner: Planner, needed: NeededRows, certain: CertainRows) {
+final class OrderVeto(planner: Planner, needed: NeededRows, certain: CertainRows, above: JoinsAbove) {
 
   /** Why the order must not be taken: its first rows cost too much, or Spark would have to copy a large input. */
   def ofOrder(ready: PreparedGroup, decision: Decision): Option[String] =
@@ -41,9 +42,13 @@ final class OrderVeto(planner: Planner, needed: NeededRows, certain: CertainRows
     if (decision.asked.nonEmpty || !(decision.taken || spark.isOn)) None
     else {
       val plain  = spark(WrittenOrder(ready.group, optimized, marks = false))
-      val inputs = new SparedInputs(ready.leaves, i => certain.conjuncts(ready.leaves(i)))
+      val around = above.of(ready.group.top)
+      val leaves = ready.leaves ++ around.inputs
+      val names  =
+        ready.names.shown ++ around.inputs.map(GroupNames.label(_, None).getOrElse("an input of a join above"))
+      val inputs = new SparedInputs(leaves, i => certain.conjuncts(leaves(i)), around.over)
       def plan   = if (decision.taken) rebuilt else written
-      inputs.exposed(plain, plan, ready.names.shown).orElse(inputs.skipped(plain, plan, ready.names.shown))
+      inputs.exposed(plain, plan, names).orElse(inputs.skipped(plain, plan, names))
     }
   }
 }

@@ -8,6 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.leaf.{FailingScan, HashedLeaf}
 import org.apache.spark.sql.dovetail.predicates.{ComputedColumns, Conjuncts, FailingOperator, FailingPlan}
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.LogicalRelation
 
 /**
  * Operators whose results depend on the place of their input rows: in which partition a row is, after which other rows
@@ -22,7 +23,8 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation
  *     depends on their order.
  *
  * An input that collects metrics (`observe`) is the opposite case: it has to be read completely whenever Spark would
- * read it ([[isObserved]]).
+ * read it ([[isObserved]]). The rows of one input depend on the joins above it if its table has buckets
+ * ([[mayReadBuckets]]).
  */
 object RowPlaces {
 
@@ -58,7 +60,7 @@ object RowPlaces {
     case j: Join => throws(j) || FailingOperator(j).isDefined || j.children.exists(streamed(_, sorts = false))
     case other   =>
       val below = sorts || !passesSortRemoval(other)
-      throws(other) || runsProgram(other) || other.children.exists(streamed(_, below))
+      throws(other) || FailingOperator.runsFunction(other) || other.children.exists(streamed(_, below))
   }
 
   /** Whether Spark also removes the sorts below this operator if it removes those above it. */
@@ -110,12 +112,6 @@ object RowPlaces {
     pairs.nonEmpty && pairs.forall(_.exists(side => keys.exists(_.semanticEquals(side))))
   }
 
-  /** Whether the operator runs a function of the user that is none of its expressions. */
-  private def runsProgram(plan: LogicalPlan): Boolean = plan match {
-    case _: MapElements | _: MapPartitions | _: TypedFilter => true
-    case _                                                  => false
-  }
-
   private def told(e: Expression): String =
     s"${e.prettyName.toLowerCase(Locale.ROOT)}() depends on the partitions and order of the joined rows"
 
@@ -127,6 +123,15 @@ object RowPlaces {
 
   /** Whether the plan has an `observe`, whose metrics nobody gets if another order does not read it. */
   def isObserved(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[CollectMetrics])
+
+  /**
+   * Whether the rows of an input depend on their places, and these on the joins above: Spark reads a table by its
+   * buckets only if one of the joins needs rows in such partitions.
+   */
+  def mayReadBuckets(input: LogicalPlan): Boolean = input.conf.autoBucketedScanEnabled && input.exists {
+    case r: LogicalRelation => HashedLeaf(r).nonEmpty
+    case _                  => false
+  } && input.exists(o => o.isInstanceOf[Sample] || o.expressions.exists(!_.deterministic))
 
   /** Whether a plan has to be read whenever Spark would read it: it collects metrics, or runs a user's program. */
   def mustBeRead(plan: LogicalPlan): Boolean = isObserved(plan) || plan.exists(FailingScan.runsProgram)

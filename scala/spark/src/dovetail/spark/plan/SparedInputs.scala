@@ -37,10 +37,15 @@ import org.apache.spark.sql.dovetail.predicates.FailingPlan.{throws, throwsOnRow
  *
  * An input that has a row in every run spares nothing, whatever is written: `nonEmpty`.
  *
- * @param leaves   leaf plans of the join group
+ * @param leaves   leaf plans of the join group, and the other inputs of the joins above it
  * @param nonEmpty conjuncts of a leaf that certainly has a row after them (`CertainRows`); None for any other leaf
+ * @param above    puts the joins above the group on top of a plan of the group
  */
-final class SparedInputs(leaves: Vector[LogicalPlan], nonEmpty: Int => Option[Vector[Expression]]) {
+final class SparedInputs(
+    leaves: Vector[LogicalPlan],
+    nonEmpty: Int => Option[Vector[Expression]],
+    above: LogicalPlan => LogicalPlan
+) {
   import SparedInputs._
 
   /**
@@ -61,9 +66,9 @@ final class SparedInputs(leaves: Vector[LogicalPlan], nonEmpty: Int => Option[Ve
     found
   }
 
-  /** The leaf that a column comes from. No two leaves of a group return the same column. */
+  /** The leaf of the group that a column comes from. No two of them return the same column. */
   private lazy val leafOfColumn: Map[ExprId, Int] =
-    leaves.zipWithIndex.flatMap { case (leaf, i) => leaf.output.map(_.exprId -> i) }.toMap
+    leaves.zipWithIndex.reverse.flatMap { case (leaf, i) => leaf.output.map(_.exprId -> i) }.toMap
 
   /**
    * Why the rebuilt plan must not be used: it would read an input that the written plan does not read in some case, and
@@ -84,13 +89,14 @@ final class SparedInputs(leaves: Vector[LogicalPlan], nonEmpty: Int => Option[Ve
     else {
       def mayFail(i: Int) =
         keys.contains(i) || fragile(i).nonEmpty || (keepsBelow(NoFile, written) && deeper(i).nonEmpty)
+      val whole  = above(written)
       val before =
-        shields(written, mayFail).map { case (i, spared) =>
-          i -> spared.filter(s => fails(i, s.when).nonEmpty && !isIdle(s, i, written))
+        shields(whole, mayFail).map { case (i, spared) =>
+          i -> spared.filter(s => fails(i, s.when).nonEmpty && !isIdle(s, i, whole))
         }.filter(_._2.nonEmpty)
       if (before.isEmpty) None
       else {
-        val after = shields(rebuilt, before.contains).withDefaultValue(Vector.empty)
+        val after = shields(above(rebuilt), before.contains).withDefaultValue(Vector.empty)
         before.toVector.sortBy(_._1).flatMap { case (i, spared) =>
           spared.find(s => !after(i).exists(_.covers(s))).map(s =>
             s"reading ${names(i)} may fail in ${fails(i, s.when).get.shown}; in the written order Spark does not " +
@@ -109,7 +115,7 @@ final class SparedInputs(leaves: Vector[LogicalPlan], nonEmpty: Int => Option[Ve
     val programs = leaves.indices.filter(i => leaves(i).exists(FailingScan.runsProgram)).toSet
     if (programs.isEmpty) None
     else {
-      val (before, after)                               = (shields(written, programs), shields(rebuilt, programs))
+      val (before, after) = (shields(above(written), programs), shields(above(rebuilt), programs))
       def certain(of: Map[Int, Vector[Shield]], i: Int) =
         of.getOrElse(i, Vector.empty).filterNot(s => inTime(s.when) || s.when == LastKey)
       (for (i <- programs.toVector.sorted; s <- certain(after, i) if !certain(before, i).exists(_.covers(s)))

@@ -4,7 +4,7 @@ import org.apache.spark.SPARK_VERSION
 import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight, BuildSide}
 import org.apache.spark.sql.catalyst.plans.{FullOuter, Inner, InnerLike, LeftAnti, RightOuter}
-import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{BROADCAST, Join, LogicalPlan}
 import org.apache.spark.sql.dovetail.leaf.SparkBroadcast
 import org.apache.spark.sql.dovetail.predicates.JoinCondition
 import org.apache.spark.sql.internal.SQLConf
@@ -21,7 +21,13 @@ object SparkBuildSide {
    */
   def apply(j: Join): Option[BuildSide] =
     if (isNullAware(j)) Some(BuildRight)
-    else JoinDecision.broadcast(j).orElse(if (hasKeys(j)) hashed(j) else looped(j))
+    else JoinDecision.broadcast(j).orElse(hinted(j)).orElse(if (hasKeys(j)) hashed(j) else looped(j))
+
+  /** The side that a hint of the user broadcasts. Such a join is in no group, but may be above one. */
+  private def hinted(j: Join): Option[BuildSide] =
+    Seq(BuildLeft -> j.hint.leftHint, BuildRight -> j.hint.rightHint).collectFirst {
+      case (side, Some(hint)) if hint.strategy.contains(BROADCAST) && builds(j, side) => side
+    }
 
   private def hashed(j: Join): Option[BuildSide] = (broadcasts(j, BuildLeft), broadcasts(j, BuildRight)) match {
     case (true, true)  => Some(smaller(j))
@@ -81,8 +87,10 @@ object SparkBuildSide {
   def hasKeys(j: Join): Boolean = JoinCondition.keys(j).nonEmpty
 
   private def broadcasts(j: Join, side: BuildSide): Boolean =
-    JoinChoice.builds(if (j.joinType.isInstanceOf[InnerLike]) Inner else j.joinType, side) &&
-      !JoinDecision.kept(j).contains(side) && isSmall(j, side)
+    builds(j, side) && !JoinDecision.kept(j).contains(side) && isSmall(j, side)
+
+  private def builds(j: Join, side: BuildSide): Boolean =
+    JoinChoice.builds(if (j.joinType.isInstanceOf[InnerLike]) Inner else j.joinType, side)
 
   private def isSmall(j: Join, side: BuildSide): Boolean =
     SparkBroadcast.ofSide(j, JoinChoice.input(j, side), j.conf.autoBroadcastJoinThreshold)

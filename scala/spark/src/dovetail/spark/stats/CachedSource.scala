@@ -2,13 +2,10 @@ package org.apache.spark.sql.dovetail.stats
 
 import java.util.IdentityHashMap
 
-import scala.annotation.tailrec
-
 import dovetail.kernel.profile.{RelationProfile, Source}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.execution.SparkPlan
-import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
+import org.apache.spark.sql.dovetail.leaf.FillingPlan
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 
 /**
@@ -77,7 +74,7 @@ object CachedSource {
 
   private def source(r: InMemoryRelation): Option[LogicalPlan] = {
     val columns = r.cachedPlan.output.map(_.exprId)
-    logical(r.cachedPlan).filter(p =>
+    FillingPlan(r.cachedPlan).filter(p =>
       p.output.map(_.exprId) == columns && columns.distinct.size == columns.size && columns.size == r.output.size
     )
   }
@@ -91,14 +88,6 @@ object CachedSource {
       open = open.head.children.toList ::: open.tail
     }
     count
-  }
-
-  @tailrec private def logical(p: SparkPlan): Option[LogicalPlan] = p match {
-    case a: AdaptiveSparkPlanExec => logical(a.inputPlan)
-    case other                    => other.logicalLink match {
-        case None if other.children.size == 1 => logical(other.children.head)
-        case found                            => found
-      }
   }
 
   /** Gives the columns of a plan the expression ids that they have in the relation, in every expression of the plan. */

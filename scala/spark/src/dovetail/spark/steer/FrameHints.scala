@@ -45,7 +45,9 @@ object FrameHints extends Rule[LogicalPlan] {
   private def below(h: UnresolvedHint): LogicalPlan = {
     val call = if (h.parameters.isEmpty) h.name else h.parameters.map(constant).mkString(s"${h.name}(", ", ", ")")
     val hint = s"/*+ $call */"
-    val body = if (carries(h.child)) h.child else Project(h.child.output, h.child)
+    // Spark Connect finds columns by the tags of a DataFrame's topmost operator, which is the hint
+    val body = Project(h.child.output, h.child)
+    body.copyTagsFrom(h)
     body.transformUp { case p if carries(p) => changed(p, hint) }.transformUp(unchanged)
   }
 
