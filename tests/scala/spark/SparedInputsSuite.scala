@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.optimizer.BuildRight
 import org.apache.spark.sql.catalyst.plans.Inner
 import org.apache.spark.sql.catalyst.plans.logical.{Join, JoinHint, LogicalPlan}
 import org.apache.spark.sql.dovetail.group.Preparation
-import org.apache.spark.sql.dovetail.plan.{FirstStages, SparedInputs}
+import org.apache.spark.sql.dovetail.plan.{FirstStages, InputFault}
 import org.apache.spark.sql.dovetail.report.GroupReport
 import org.apache.spark.sql.types.StructType
 
@@ -337,7 +337,7 @@ class SparedInputsSuite extends DovetailSuite {
       def shown(p: LogicalPlan) = p.expressions.exists(_.exists(_.prettyName == "variant_get"))
       assert(!dovetail(on = false)(query.optimizedPlan.exists(shown)), "Spark has the scan extract it")
       val prepared = Preparation(spark, EliminateSubqueryAliases(query.analyzed))
-      assert(prepared.exists(shown) && prepared.exists(SparedInputs.mayFail), prepared)
+      assert(prepared.exists(shown) && prepared.exists(InputFault.mayFail), prepared)
     }
   }
 

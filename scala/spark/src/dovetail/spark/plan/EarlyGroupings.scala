@@ -84,7 +84,7 @@ final class EarlyGroupings(
     else
       EarlyPlace(of, key = a => RereadInput.isKey(a.dataType), guarded).filter(p =>
         (planner.groupsAlways || (mayBeFew(p) && !p.sides.exists(s => broadcasts(s.join, s.side)))) &&
-          p.input.deterministic && !SparedInputs.mayFail(p.input) && !p.sides.exists(sparesRows)
+          p.input.deterministic && !InputFault.mayFail(p.input) && !p.sides.exists(sparesRows)
       )
     if (planner.groupsAlways)
       places.sortBy(p => (-p.depth, -statistics(p.input).rows.value)).headOption.map(p =>
@@ -102,7 +102,7 @@ final class EarlyGroupings(
    * Whether the join of a side may stop before the last row of its other side, and one of these rows may fail. Adaptive
    * execution may broadcast few groups, and the other side is then read to its end.
    */
-  private def sparesRows(s: EarlyPlace.Side): Boolean = SortedRows(s.join, s.other) && SparedInputs.mayFail(s.other)
+  private def sparesRows(s: EarlyPlace.Side): Boolean = SortedRows(s.join, s.other) && InputFault.mayFail(s.other)
 
   /**
    * Whether the NDVs of the keys in the inputs of the joins allow for fewer groups than the largest table has rows.

@@ -50,7 +50,7 @@ object ExchangedInputs {
   /** The joins whose rows must stay sorted: a hash table would lose the order in which a join above stops reading. */
   private def ordered(plan: LogicalPlan): java.util.Set[LogicalPlan] = {
     val found  = Collections.newSetFromMap(new IdentityHashMap[LogicalPlan, java.lang.Boolean])
-    val inputs = new SparedInputs.Nested
+    val inputs = new InputFault.Nested
     def stops(p: LogicalPlan, input: LogicalPlan): Boolean = p match {
       case j: Join => SortedRows(j, input) && inputs.mayFail(input)
       case _       => false

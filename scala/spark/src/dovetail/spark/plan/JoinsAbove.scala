@@ -26,7 +26,7 @@ final class JoinsAbove(plan: LogicalPlan) {
   /** The joins up to the next other operator, if reading one of their inputs may fail or may have effects. */
   def of(top: LogicalPlan): Surroundings = {
     val found = joins(top)
-    if (found.inputs.exists(i => SparedInputs.mayFail(i) || i.exists(FailingScan.runsProgram))) found
+    if (found.inputs.exists(i => InputFault.mayFail(i) || i.exists(FailingScan.runsProgram))) found
     else JoinsAbove.none
   }
 

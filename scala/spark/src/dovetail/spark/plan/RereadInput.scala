@@ -34,7 +34,7 @@ object RereadInput {
    *   - rows in the plan itself.
    */
   def apply(plan: LogicalPlan): Boolean =
-    plan.deterministic && !plan.containsPattern(PLAN_EXPRESSION) && ofTable(plan) && !SparedInputs.mayFail(plan)
+    plan.deterministic && !plan.containsPattern(PLAN_EXPRESSION) && ofTable(plan) && !InputFault.mayFail(plan)
 
   private def ofTable(plan: LogicalPlan): Boolean = plan match {
     case whole if SubqueryCopies.isWhole(whole) => false

@@ -8,8 +8,8 @@ import org.apache.spark.sql.catalyst.plans.{InnerLike, LeftAnti, LeftOuter, Left
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.leaf.{FailingScan, PartitionColumns}
-import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText, FailingOperator}
-import org.apache.spark.sql.dovetail.predicates.FailingPlan.{throws, throwsOnRows}
+import org.apache.spark.sql.dovetail.predicates.Conjuncts
+import org.apache.spark.sql.dovetail.predicates.FailingPlan.throws
 
 /**
  * Finds inputs that the written order does not read if another input is empty, and that may fail when they are read.
@@ -76,10 +76,10 @@ final class SparedInputs(
    */
   def exposed(written: LogicalPlan, rebuilt: => LogicalPlan, names: Vector[String]): Option[String] = {
     val keys        = failingKeys(written)
-    val fragile     = leaves.map(failing)
-    lazy val deeper = leaves.map(anywhere)
+    val fragile     = leaves.map(InputFault(_))
+    lazy val deeper = leaves.map(InputFault.anywhere)
 
-    def fails(i: Int, when: Spares): Option[Fault] =
+    def fails(i: Int, when: Spares): Option[InputFault] =
       Seq(if (keepsBelow(when, written)) deeper(i) else fragile(i), keys.get(i)).flatten
         .find(f => !inTime(when) || f.inAnyRun)
     if (
@@ -142,7 +142,7 @@ final class SparedInputs(
   /**
    * Per leaf, a join key that may throw. Spark computes it for each row of its side, with or without a join partner.
    */
-  private def failingKeys(written: LogicalPlan): Map[Int, Fault] = written.collect { case j: Join =>
+  private def failingKeys(written: LogicalPlan): Map[Int, InputFault] = written.collect { case j: Join =>
     for {
       conjunct <- j.condition.toSeq.flatMap(Conjuncts(_))
       key      <- conjunct match {
@@ -151,7 +151,7 @@ final class SparedInputs(
       }
       if throws(key)
       leaf <- key.references.flatMap(a => leafOfColumn.get(a.exprId))
-    } yield leaf -> Fault(key)
+    } yield leaf -> InputFault.of(key)
   }.flatten.toMap
 
   /**
@@ -345,77 +345,13 @@ object SparedInputs {
   private case object AnyRow      extends Spares("are rows of")
   private case object NullKey     extends Spares("is a NULL in the key of")
 
-  def mayFail(input: LogicalPlan): Boolean = failing(input).nonEmpty
-
-  /** Whether inputs may fail of which some contain others. Looks at each operator once. */
-  final class Nested {
-    private val known = new IdentityHashMap[LogicalPlan, Option[Fault]]
-
-    def mayFail(input: LogicalPlan): Boolean = fault(input).nonEmpty
-
-    private def fault(input: LogicalPlan): Option[Fault] = {
-      val before = known.get(input)
-      if (before != null) before
-      else {
-        PlanningTime.check()
-        val found = failing(input, fault)
-        known.put(input, found)
-        found
-      }
-    }
-  }
-
   /**
    * Whether the spared input is started, too, and only its failure usually comes too late. This counts only for some
-   * faults ([[Fault.inAnyRun]]).
+   * faults ([[InputFault.inAnyRun]]).
    */
   private def inTime(when: Spares): Boolean = when == NoRowEarlier || when == NoRowBefore
 
   /** Whether exchanges below the spared input are not computed either. Adaptive execution computes them first. */
   private def keepsBelow(when: Spares, plan: LogicalPlan): Boolean =
     when == NoFile && !plan.conf.adaptiveExecutionEnabled
-
-  /**
-   * Something that may fail when an input is read.
-   *
-   * @param text     what it is, for people
-   * @param inAnyRun whether it also counts where the input is started and its failure usually comes too late. This is
-   *                 not so for scalar subqueries, because one that has several rows fails in nearly every run.
-   */
-  final private class Fault(text: => String, val inAnyRun: Boolean) {
-    def shown: String = text
-  }
-
-  private object Fault {
-    def apply(e: Expression): Fault = new Fault(ExpressionText(e), throwsOnRows(e))
-  }
-
-  /** What may fail in this operator: an expression, or the operator itself. */
-  private def within(p: LogicalPlan): Option[Fault] = p.expressions.find(throws).map(Fault(_))
-    .orElse(FailingOperator(p).map(new Fault(_, inAnyRun = true)))
-
-  /** What may fail in the input, at any depth. */
-  private def anywhere(input: LogicalPlan): Option[Fault] =
-    input.collectFirst(Function.unlift((p: LogicalPlan) => within(p)))
-
-  /**
-   * What may fail when the input is read. Looks only above the uppermost exchange of the input, because Spark fills
-   * this exchange in any case. A sort is none, because Spark removes sorts below joins.
-   */
-  private def failing(input: LogicalPlan): Option[Fault] = failing(input, failing(_))
-
-  /** @param below what may fail when an input of the operator is read */
-  private def failing(input: LogicalPlan, below: LogicalPlan => Option[Fault]): Option[Fault] = {
-    // below a grouping or a window by these keys, unless it needs an exchange
-    def unlessExchanged(child: LogicalPlan, keys: Seq[Expression]) =
-      if (keys.nonEmpty && RowPlaces.mayBeClustered(child, keys)) below(child) else None
-    input match {
-      case a: Aggregate                => within(a).orElse(unlessExchanged(a.child, a.groupingExpressions))
-      case w: Window                   => unlessExchanged(w.child, w.partitionSpec)
-      case r: Repartition if r.shuffle => None
-      case _: RepartitionByExpression | _: RebalancePartitions | _: Distinct | _: GlobalLimit => None
-      case s: Sort                                                                            => below(s.child)
-      case other => within(other).orElse(other.children.iterator.map(below).collectFirst { case Some(f) => f })
-    }
-  }
 }
