@@ -15,11 +15,11 @@ import org.apache.spark.sql.dovetail.predicates.FailingPlan.{throws, throwsOnRow
  * @param inAnyRun whether it also counts where the input is started and its failure usually comes too late. This is not
  *                 so for scalar subqueries, because one that has several rows fails in nearly every run.
  */
-final private[plan] class InputFault private (text: => String, val inAnyRun: Boolean) {
+final private[dovetail] class InputFault private (text: => String, val inAnyRun: Boolean) {
   def shown: String = text
 }
 
-private[plan] object InputFault {
+private[dovetail] object InputFault {
 
   def of(e: Expression): InputFault = new InputFault(ExpressionText(e), throwsOnRows(e))
 
