@@ -150,7 +150,7 @@ def test_explain_takes_any_text(spark: SparkSession, query: str) -> None:
 @pytest.mark.parametrize("escaped", ["false", "true"])
 def test_variables_of_a_query_are_replaced_once(spark: SparkSession, escaped: str) -> None:
     with _sql.settings(spark, {_sql.ESCAPED_LITERALS_KEY: escaped, "day": "'2024-01-01'"}):
-        query = "SELECT a.id FROM range(9) a JOIN range(9) b ON a.id = b.id WHERE ${day} = '2024-01-01'"
+        query = "SELECT id FROM range(9) JOIN range(9) USING (id) JOIN range(8) USING (id) WHERE ${day} > '1999'"
         assert len(dovetail.explain(query, spark).to_dict()["groups"]) == 1
 
 

@@ -62,7 +62,7 @@ class RereadInputSuite extends DovetailSuite with SuiteTables {
     val session = spark
     import session.implicits._
     val plain = spark.table("plain")
-    val next = plain.where("part < 5").selectExpr("id", "part + 1 AS next")
+    def next  = plain.where("part < 5").selectExpr("id", "part + 1 AS next")
     // a filled cache cannot fail any more
     withConf("spark.sql.ansi.enabled" -> "true")(assert(!cached(next) && cached(next, filled = true)))
     withConf("spark.sql.ansi.enabled" -> "false")(assert(cached(next)))
