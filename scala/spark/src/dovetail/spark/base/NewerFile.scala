@@ -10,8 +10,8 @@ import java.io.IOException
  */
 final class NewerFile(program: String, form: String)
     extends IOException(
-      s"a newer version of $program wrote it ($form, which this version cannot read): analyze the table again, or use " +
-        s"a newer $program"
+      s"a newer version of $program wrote it ($form, which this version cannot read): analyze the table again, or " +
+        s"use a newer $program"
     ) {
 
   /** What to tell the user whose statement replaces the file. */

@@ -6,9 +6,9 @@ import org.apache.spark.sql.internal.SQLConf
 object NativePlugins {
 
   /**
-   * Plugins whose Bloom filters may have other bytes than Spark's. If they build one part of a filter and Spark another
-   * one, or only the test of the filter falls back to Spark, the query fails. Spark's own filters are rarer, and most of
-   * its queries have none.
+   * Plugins whose Bloom filters may have other bytes than Spark's. If they build one part of a filter and Spark
+   * another one, or only the test of the filter falls back to Spark, the query fails. Spark's own filters are rarer,
+   * and most of its queries have none.
    */
   private val WithOtherFilters = Set(
     "org.apache.gluten.GlutenPlugin",

@@ -228,7 +228,8 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     try BoundedJson.read(recipe.schema.json.getBytes("UTF-8"))
     catch {
       case e: BrokenFile => throw ErrorCondition.NotAnalyzable(
-          s"the schema of the columns of $name is too long to be stored: ${e.getMessage}. Choose some with COLUMNS (…).",
+          s"the schema of the columns of $name is too long to be stored: ${e.getMessage}. Choose some with " +
+            "COLUMNS (…).",
           "name" -> name
         )
     }

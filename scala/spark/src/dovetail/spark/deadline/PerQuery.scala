@@ -7,7 +7,8 @@ import org.apache.spark.sql.catalyst.QueryPlanningTracker
 /** A value that all runs of the rule for one query share, including those for its subqueries. */
 final class PerQuery[A <: AnyRef] {
 
-  // the keys are weak, so a value is dropped together with its query; values must not hold plans, which may hold the key
+  // The keys are weak, so a value is dropped together with its query. Values must not hold plans, which may hold the
+  // key.
   private val queries = Collections.synchronizedMap(new WeakHashMap[QueryPlanningTracker, A])
 
   /** The value for the query that this thread plans; a new one if it plans none. */

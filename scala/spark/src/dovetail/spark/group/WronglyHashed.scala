@@ -10,8 +10,8 @@ import org.apache.spark.sql.dovetail.predicates.JoinCondition
  * Joins that Spark 3.5.0 to 3.5.2 may compute wrongly in another order, so they stay as written (SPARK-46037).
  *
  * If these releases hash the left side of a LEFT JOIN and run without generated code, they read the columns of a
- * condition beside the keys from the wrong side. A RIGHT JOIN is right. A new order turns a RIGHT JOIN into a LEFT JOIN,
- * and gives a LEFT JOIN a smaller left side, which Spark then hashes.
+ * condition beside the keys from the wrong side. They compute a RIGHT JOIN correctly. A new order turns a RIGHT JOIN
+ * into a LEFT JOIN, and gives a LEFT JOIN a smaller left side, which Spark then hashes.
  */
 private[dovetail] object WronglyHashed {
 
@@ -25,7 +25,7 @@ private[dovetail] object WronglyHashed {
   /** Why joins of a plan stay as written, for explain; None if no join does. */
   def note(plan: LogicalPlan, running: String = SPARK_VERSION): Option[String] =
     plan.collectWithSubqueries { case j: Join if apply(j, running) => j }.headOption.map(_ =>
-      s"LEFT and RIGHT joins with a condition beside their keys stay as written, because Spark $running may hash them " +
-        "wrongly in another order (SPARK-46037): use Spark 3.5.3 or later."
+      s"LEFT and RIGHT joins with a condition beside their keys stay as written, because Spark $running may hash " +
+        "them wrongly in another order (SPARK-46037): use Spark 3.5.3 or later."
     )
 }
