@@ -215,7 +215,9 @@ def test_nothing_is_wrong_with_delta_before_dovetail(monkeypatch: pytest.MonkeyP
 
 def test_nothing_is_wrong_with_a_class_path_with_a_wildcard(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    folder = Path(jars.jar_path()).parent
+    folder = tmp_path / "lib"
+    folder.mkdir()
+    shutil.copy(jars.jar_path(), folder)
     defaults(f"spark.sql.extensions {EXTENSION}", f"spark.driver.extraClassPath {folder}/*")(monkeypatch, tmp_path)
     assert {check.status for check in doctor.examine(session=False) if check.name == "extension jar"} == {"ok"}
     defaults(f"spark.sql.extensions {EXTENSION}")(monkeypatch, tmp_path)

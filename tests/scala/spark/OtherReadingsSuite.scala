@@ -84,6 +84,8 @@ class OtherReadingsSuite extends DovetailSuite {
         val r = analyze(spark.read.option("comment", "3").table("c"))
         assert(r.getLong(1) == 2L && inCatalog("c").forall(_.rowCount.isEmpty))
         assert(r.getString(r.size - 1).contains("options of its own: comment"), r)
+        // Spark 3.5 keeps the relation with the option for the next reader of the table
+        spark.catalog.refreshTable("c")
         assert(analyze("c").getLong(1) == 3L && inCatalog("c").flatMap(_.rowCount).contains(BigInt(3)))
       }
     }
