@@ -32,7 +32,8 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
   private val hadoop = session.sparkContext.hadoopConfiguration
   private val key    = TableKey(relation, files, hadoop)
   // without metadata columns, which a view may read
-  private val output = relation.output.filter(a => files.schema.exists(_.name == a.name)).toVector
+  private val output  = relation.output.filter(a => files.schema.fieldNames.contains(a.name)).toVector
+  private val partial = PartialReading(files)
 
   val name: String = relation.catalogTable.fold(files.location.rootPaths.mkString(","))(_.identifier.unquotedString)
 
@@ -95,9 +96,8 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
     val unread    = found.wanted.filterNot(f => keptFiles(f.fingerprint))
     val added     = read(unread, found.bytes, whole)
     val now       = System.currentTimeMillis()
-    val changed   =
-      added.nonEmpty || !stored.exists(s => s.header.parts.size == kept.size || PartialReading(files))
-    val held =
+    val changed   = added.nonEmpty || !stored.exists(s => partial || s.header.parts.size == kept.size)
+    val held      =
       if (changed) save(kept ++ added, gone(stored.map(_.header), found.present), whole, now) else kept
     val covered = held.iterator.flatMap(_.files).toSet == found.present
     val written = if (covered) WriteBack(session, relation, whole.result(found.bytes, now)) else Nil
@@ -173,7 +173,7 @@ final class AnalyzeTable(session: SparkSession, relation: LogicalRelation, files
 
   /** Files that were read once and no longer exist. */
   private def gone(known: Option[TableFile.Header], present: Set[Long]): Set[Long] =
-    if (PartialReading(files)) Set.empty
+    if (partial) Set.empty
     else known.toVector.flatMap(_.parts).flatMap(_.files).filterNot(present).toSet
 
   /**

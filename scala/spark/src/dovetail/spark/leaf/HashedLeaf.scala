@@ -56,21 +56,16 @@ object HashedLeaf {
   private def cached(relation: InMemoryRelation): Seq[Attribute] = relation.cacheBuilder.cachedPlan match {
     // Spark 3.5.0 does not see that adaptive execution has coalesced the partitions (SPARK-45592)
     case _: AdaptiveSparkPlanExec if SparkRelease.isBefore("3.5", 1) => Nil
-    case plan                                                        => cached(relation, plan)
+    // as Spark's scan of a cache sees it
+    case a: AdaptiveSparkPlanExec if a.isFinalPlan => cached(relation, a.executedPlan)
+    case other                                     => cached(relation, other)
   }
 
-  private def cached(relation: InMemoryRelation, by: SparkPlan): Seq[Attribute] = {
-    // as Spark's scan of a cache sees it
-    val plan = by match {
-      case a: AdaptiveSparkPlanExec if a.isFinalPlan => a.executedPlan
-      case other                                     => other
-    }
-    plan.outputPartitioning match {
-      case h: HashPartitioning =>
-        val places = attributes(h.expressions).map(a => plan.output.indexWhere(_.exprId == a.exprId))
-        if (places.forall(relation.output.indices.contains)) places.map(relation.output(_)) else Nil
-      case _ => Nil
-    }
+  private def cached(relation: InMemoryRelation, plan: SparkPlan): Seq[Attribute] = plan.outputPartitioning match {
+    case h: HashPartitioning =>
+      val places = attributes(h.expressions).map(a => plan.output.indexWhere(_.exprId == a.exprId))
+      if (places.forall(relation.output.indices.contains)) places.map(relation.output(_)) else Nil
+    case _ => Nil
   }
 
   private def buckets(relation: LogicalRelation): Seq[Attribute] = relation.relation match {

@@ -1,5 +1,6 @@
 package org.apache.spark.sql.dovetail.leaf
 
+import java.lang.reflect.Field
 import java.util.{Collections, WeakHashMap}
 
 import scala.annotation.tailrec
@@ -117,8 +118,11 @@ object LocalRows {
       case _                                           => None
     }
 
-  private lazy val Data = {
-    val field = classOf[ParallelCollectionRDD[_]].getDeclaredField("data")
+  private lazy val Data       = hidden(classOf[ParallelCollectionRDD[_]], "data")
+  private lazy val FunctionOf = hidden(classOf[PythonRDD], "func")
+
+  private def hidden(of: Class[_], name: String): Field = {
+    val field = of.getDeclaredField(name)
     field.setAccessible(true)
     field
   }
@@ -146,9 +150,6 @@ object LocalRows {
     case other                    => throw new IllegalStateException(s"a batch of rows: $other")
   }
 
-  private def conversion(rdd: PythonRDD): Option[PythonConversions] = {
-    val field = classOf[PythonRDD].getDeclaredField("func")
-    field.setAccessible(true)
-    PythonConversions(field.get(rdd).asInstanceOf[PythonFunction].command.toArray)
-  }
+  private def conversion(rdd: PythonRDD): Option[PythonConversions] =
+    PythonConversions(FunctionOf.get(rdd).asInstanceOf[PythonFunction].command.toArray)
 }

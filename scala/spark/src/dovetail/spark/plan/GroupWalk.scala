@@ -39,10 +39,7 @@ final private[plan] class GroupWalk(order: JoinGroup => LogicalPlan) {
 
   /** The group as written, with the groups inside its leaves. */
   private def kept(group: JoinGroup): LogicalPlan = {
-    if (group.leaves.size > 2)
-      Trace.record(_ =>
-        GroupReport.leftAlone(GroupNames(group).shown, "the metrics of an observed input need all of its rows")
-      )
+    report(group, "the metrics of an observed input need all of its rows")
     WrittenOrder(group, group.leaves.map(walk(_, observed = true)), marks = false)
   }
 
@@ -51,7 +48,7 @@ final private[plan] class GroupWalk(order: JoinGroup => LogicalPlan) {
    * reordered join could let Spark push it down to rows that the written join removes, so that join keeps its place.
    */
   private def belowFilter(plan: LogicalPlan, observed: Boolean): LogicalPlan = plan match {
-    case RowPlaces(_)           => apply(plan)
+    case RowPlaces(_)           => walk(plan, observed)
     case _: Project | _: Filter => plan.mapChildren(belowFilter(_, observed))
     case j: Join                => j.mapChildren(walk(_, observed || isObserved(j)))
     case other                  => walk(other, observed)
@@ -59,10 +56,15 @@ final private[plan] class GroupWalk(order: JoinGroup => LogicalPlan) {
 
   /** Reports the groups of a plan that stays as written. */
   private def asWritten(plan: LogicalPlan, why: String): Unit = plan match {
-    case JoinGroup(g) if g.leaves.size > 2 =>
-      Trace.record(_ => GroupReport.leftAlone(GroupNames(g).shown, why)); g.leaves.foreach(asWritten(_, why))
-    case other => other.children.foreach(asWritten(_, why))
+    case JoinGroup(g) if isOrdered(g) => report(g, why); g.leaves.foreach(asWritten(_, why))
+    case other                        => other.children.foreach(asWritten(_, why))
   }
+
+  private def report(group: JoinGroup, why: String): Unit =
+    if (isOrdered(group)) Trace.record(_ => GroupReport.leftAlone(GroupNames(group).shown, why))
+
+  /** Whether a group has other orders than the written one. */
+  private def isOrdered(group: JoinGroup): Boolean = group.leaves.size > 2
 
   /**
    * Whether a condition that may throw reads only one side, as the condition of a subquery may read only its outer
