@@ -34,7 +34,7 @@ class CompositeKeysSuite extends AnyFunSuite {
   }
 
   test("busy combinations take the place of busy values") {
-    val both = Assumptions.busyKeysMeet(1.0 - 400.0 / 1000, 1.0 - 400.0 / 10000)
+    val both = Assumptions.busyKeysMeet(1.0 - 400.0 / 1000, 1.0 - 400.0 / 10000, 400.0)
     assert(keys.correction(
       2,
       Vector(component(0, 16.0, 1.2, 0), component(1, 100.0, 1.1, 0))

@@ -137,9 +137,13 @@ object Assumptions {
    * if nothing is known about the frequencies. Values that are frequent in one table are frequent in others (a customer
    * with many orders has many returns), and frequencies vary as much as their average (an exponential distribution).
    * For k such columns the factor is k! if their frequencies are fully correlated, and 1 if they are independent. We
-   * take the geometric mean, sqrt(k!): each further column multiplies it by the square root of its number.
+   * take the geometric mean, sqrt(k!): each further column multiplies it by the square root of its number. Even if all
+   * rows had one value, no more than all pairs would meet: one in `domain` of them meets on average.
+   *
+   * @param domain distinct values of the side that has more of them
    */
-  def busyKeysMeet(repetition: Double, before: Double): Double = math.sqrt(1.0 + repetition * before)
+  def busyKeysMeet(repetition: Double, before: Double, domain: Double): Double =
+    math.min(math.sqrt(1.0 + repetition * before), math.max(domain, 1.0))
 
   /**
    * Selectivity of `column = constant` for a column of `ndv` values with unknown frequencies. Values that repeat are

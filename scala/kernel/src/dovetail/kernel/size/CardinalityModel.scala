@@ -112,23 +112,25 @@ final class CardinalityModel(graph: JoinGraph) {
     else {
       val whole  = fold(relations, count, withBound)
       val pieces = samples.pieces(RelSet(relations.take(count).toIndexedSeq: _*) - new RelSet(whole.beyond))
-      if (pieces.isEmpty) whole.size else counted(whole, pieces, count)
+      if (pieces.counted.isEmpty) whole.size else counted(whole, pieces, count)
     }
 
   /**
    * Size of a set with connected pieces that are counted on samples. Each count replaces the formulas' estimate of its
-   * piece.
+   * piece. What several pieces have counts once.
    *
    * @param count number of relations in the set
    */
-  private def counted(whole: SetFold.Result, pieces: Vector[RelSet], count: Int): SetSize = {
+  private def counted(whole: SetFold.Result, pieces: SampledPieces.Pieces, count: Int): SetSize = {
     def logOf(set: RelSet)   = fold(set.toVector.toArray, set.size, withBound = false).logPairs
     def formula(set: RelSet) = math.exp(math.max(-LogMost, math.min(logOf(set), LogMost)))
-    val logCounted           = pieces.map(piece => math.log(samples.rowsOf(piece, formula(_))) - logOf(piece)).sum
-    val size                 = whole.size
-    val rows                 = math.exp(whole.logPairs + whole.logPredicates + logCounted)
-    val all                  = pieces.size == 1 && pieces.head.size == count
-    val cautious             = if (all) math.min(size.cautious, limits.rowsOf(pieces.head)) else size.cautious
+    // logarithm of the factor by which the formulas are off
+    def offBy(set: RelSet) = math.log(samples.rowsOf(set, formula(_))) - logOf(set)
+    val size               = whole.size
+    val by                 = pieces.counted.map(offBy).sum - pieces.overlap.map(offBy).filterNot(_.isInfinite).sum
+    val rows               = math.exp(whole.logPairs + whole.logPredicates + by)
+    val all                = pieces.counted.size == 1 && pieces.counted.head.size == count
+    val cautious           = if (all) math.min(size.cautious, limits.rowsOf(pieces.counted.head)) else size.cautious
     size.copy(rows = math.max(1.0, math.min(rows, bounds.limit(size.upper))), cautious = cautious)
   }
 }

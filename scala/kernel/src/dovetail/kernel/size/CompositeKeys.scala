@@ -43,7 +43,13 @@ final private[size] class CompositeKeys(graph: JoinGraph, inputs: Array[JoinInpu
     // the factors of the single columns already count how frequent keys meet
     val alone = bundle.map(_.busy).product
     val busy  =
-      if (alone == 1.0) 1.0 else Assumptions.busyKeysMeet(repetition(relation, joint), repetition(other, jointBefore))
+      if (alone == 1.0) 1.0
+      else
+        Assumptions.busyKeysMeet(
+          repetition(relation, joint),
+          repetition(other, jointBefore),
+          math.max(joint, jointBefore)
+        )
     EqualityShare.compositeCorrection(single, joint, jointBefore, busy, alone)
   }
 

@@ -76,7 +76,7 @@ final private[size] class MessagePassing(
   }
 
   /** The key of the child for each row of the parent's sample. They are kept, too. */
-  private def partnersIn(parent: Int, child: Node): KeyMessage.Partners = {
+  def partnersIn(parent: Int, child: Node): KeyMessage.Partners = {
     val edge = (parent, child.relation, child.classes)
     memo.found.getOrElse(edge, memo.add(edge, samples(parent).rows, partnersOf(groupsOf(child), samples(parent))))
   }

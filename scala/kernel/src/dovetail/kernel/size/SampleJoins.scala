@@ -51,6 +51,8 @@ final class SampleJoins(graph: JoinGraph) {
   private[size] val messages = new MessagePassing(graph, samples, rows, domainOf)
   import messages.{groupsOf, weighted}
 
+  private val cycles = new CycleEqualities(graph.classes, samples, domainOf, messages)
+
   private val sampled = new SampledPieces(graph, samples, classesOf)
   import sampled.{clustered, joined}
 
@@ -58,7 +60,7 @@ final class SampleJoins(graph: JoinGraph) {
   def covered: RelSet = sampled.covered
 
   /** The parts of a set that can be counted ([[SampledPieces]]). */
-  def pieces(set: RelSet): Vector[RelSet] = sampled.pieces(set)
+  def pieces(set: RelSet): SampledPieces.Pieces = sampled(set)
 
   /** Largest number of relations that are counted as a whole. Counts of larger sets are composed of such counts. */
   private[size] val largest: Int = {
@@ -140,7 +142,7 @@ final class SampleJoins(graph: JoinGraph) {
     else {
       val tree    = arranged(set)
       val weights = weightsOf(tree)
-      val all     = math.min(ofTrees(tree, weights) * unenforced(tree), Estimate.Ceiling)
+      val all     = math.min(ofTrees(tree, weights) * cycles.share(tree), Estimate.Ceiling)
       if (isComplete(set)) all
       else {
         if (!clustered.exists(set.contains))
@@ -274,25 +276,33 @@ final class SampleJoins(graph: JoinGraph) {
   /**
    * Rows of a set that is too large to be counted as a whole: the rows of the set without one relation, times that
    * relation's partners per combination of the relations nearest to it. These are relations of each class that joins
-   * it, and those that join with these. The more of them are counted together, the less must be assumed to be
-   * independent. Classes for which there is no room count by one relation each.
+   * it, and those that join with these: of a customer's country, also the sales, because a country may have few
+   * customers and many sales. The more of them are counted together, the less must be assumed to be independent.
+   * Classes for which there is no room count by one relation each.
    */
   private def composed(set: RelSet): Double = {
-    val last         = sampled.removable(set)
-    val alone        = RelSet.single(last)
-    val rest         = set - alone
-    val (by, others) = oneOfEachClass(last, rest).splitAt(largest - 1)
-    var near         = RelSet(by: _*)
-    var found        = joined(last) & rest
-    while (near.size < largest - 1 && !found.isSubsetOf(near)) {
-      near = near | RelSet((found - near).toVector.take(largest - 1 - near.size): _*)
-      found = near.toVector.map(joined(_)).foldLeft(RelSet.empty)(_ | _) & rest
-    }
+    val last                 = sampled.removable(set)
+    val alone                = RelSet.single(last)
+    val rest                 = set - alone
+    val (by, others)         = oneOfEachClass(last, rest).splitAt(largest - 1)
+    val near                 = if (by.isEmpty) RelSet.empty else surroundings(last, RelSet(by: _*), rest)
     def partners(of: RelSet) = { val base = rowsOf(of); if (base <= 0.0) 0.0 else rowsOf(of | alone) / base }
     if (near.isEmpty) rowsOf(rest) * rows(last)
     else
       rowsOf(rest) * partners(near) *
         others.map(r => partners(RelSet.single(r)) / math.max(rows(last), 1.0)).product
+  }
+
+  /** Relations that join with one, grown step by step as far as there is room, those without keys of others first. */
+  private def surroundings(relation: Int, next: RelSet, of: RelSet): RelSet = {
+    def around(set: RelSet) = set.toVector.map(joined(_)).foldLeft(joined(relation))(_ | _) & of
+    var near                = next
+    var found               = around(near)
+    while (near.size < largest - 1 && !found.isSubsetOf(near)) {
+      near = near | RelSet(sampled.rootsFirst(found - near).take(largest - 1 - near.size): _*)
+      found = around(near)
+    }
+    near
   }
 
   /** For each class that a relation shares with others, one of them that shares it, as few of them as possible. */
@@ -310,58 +320,13 @@ final class SampleJoins(graph: JoinGraph) {
 
   private def limited(set: RelSet): RelSet = RelSet(set.toVector.take(largest - 1): _*)
 
-  private def arranged(set: RelSet): SampleTree = SampleTree(set.toVector, sampled.rootOf(set), classesOf)
+  private def arranged(set: RelSet): SampleTree = SampleTree(set.toVector, sampled.rootOf(set), classesOf, domainOf)
 
   /** Combinations of each kept row of each root of a tree. */
   private def weightsOf(tree: SampleTree): Vector[Array[Double]] = tree.roots.map(r => weighted(tree.rooted(r)))
 
   private def ofTrees(tree: SampleTree, weights: Vector[Array[Double]]): Double =
     tree.roots.zip(weights).map { case (root, w) => total(w) * rows(root) / samples(root).rows }.product
-
-  /**
-   * Share of the combinations kept by equalities that are on no edge of the tree. Only cyclic joins have such
-   * equalities.
-   */
-  private def unenforced(tree: SampleTree): Double = graph.classes.map { c =>
-    val pieces = tree.apart(c)
-    pieces.drop(1).map(meeting(tree, pieces.head, _, c.index)).product
-  }.product
-
-  /**
-   * Share of the combinations in which two relations have the same key. The keys that each relation has in the join by
-   * the other equalities are assumed to be independent. The sampled pairs of rows that met are combined with a prior of
-   * one pair that met among as many pairs as the domain has values (a gamma prior). The prior matters if there are too
-   * few pairs to meet.
-   */
-  private def meeting(tree: SampleTree, left: Int, right: Int, of: Int): Double = {
-    val domain  = math.max(domainOf(of), 1.0)
-    val lacking = Seq(left, right).exists(!samples(_).keys.contains(of))
-    if (lacking || tree.relations.exists(samples(_).clustered)) 1.0 / domain
-    else metOnSamples(tree, left, right, of, domain)
-  }
-
-  private def metOnSamples(tree: SampleTree, left: Int, right: Int, of: Int, domain: Double): Double = {
-    val (weights, others) = (weighted(tree.rooted(left)), weighted(tree.rooted(right)))
-    val keys              = groupsOf(right, Vector(of))
-    val (partner, sums)   = (keys.find(samples(left)), new Array[Double](keys.numbers))
-    var (i, met)          = (0, 0.0)
-    while (i < others.length) {
-      val g = keys.ofRow(i)
-      if (g >= 0) sums(g) += others(i)
-      i += 1
-    }
-    i = 0
-    while (i < weights.length) {
-      if (partner(i) >= 0) met += weights(i) * sums(partner(i))
-      i += 1
-    }
-    // pairs of rows of equal weight that give as much information (Kish 1965), and the share of them that met
-    val all            = total(weights) * total(others)
-    val (mine, theirs) = (squares(weights), squares(others))
-    val pairs          = if (mine * theirs > 0.0) all / mine * (all / theirs) else 0.0
-    if (pairs > 0.0) (pairs * (met / all) + 1.0) / (pairs + domain) else 1.0 / domain
-  }
-
 }
 
 private[size] object SampleJoins {

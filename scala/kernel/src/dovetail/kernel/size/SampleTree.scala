@@ -6,8 +6,9 @@ import dovetail.kernel.graph.EquivalenceClass
 
 /**
  * A join tree of a set of relations with samples, along which [[SampleJoins]] counts: the tree whose edges share the
- * most classes. It has every class in one connected piece if any tree has (Bernstein and Goodman 1981). If the
- * relations are not connected, it is a forest.
+ * most classes. It has every class in one connected piece if any tree has (Bernstein and Goodman 1981). Of edges that
+ * share as many classes, it has those whose keys have more values: what a cycle leaves over is estimated
+ * ([[CycleEqualities]]), and so it should be what keeps most pairs. If the relations are not connected, it is a forest.
  */
 final private[size] class SampleTree private (edges: Vector[SampleTree.Edge]) {
   import SampleTree._
@@ -49,14 +50,18 @@ private[size] object SampleTree {
    *
    * @param root      the first root
    * @param classesOf classes of each relation
+   * @param domainOf  distinct values of each class
    */
-  def apply(relations: Vector[Int], root: Int, classesOf: Array[Vector[Int]]): SampleTree = {
-    val tree = mutable.ArrayBuffer(Edge(root, NoParent, Vector.empty))
-    val left = relations.filter(_ != root).sorted.toBuffer
+  def apply(relations: Vector[Int], root: Int, classesOf: Array[Vector[Int]], domainOf: Array[Double]): SampleTree = {
+    val tree                              = mutable.ArrayBuffer(Edge(root, NoParent, Vector.empty))
+    val left                              = relations.filter(_ != root).sorted.toBuffer
+    def pairs(e: Edge): Double            = e.classes.map(domainOf).product
+    def better(a: Edge, b: Edge): Boolean =
+      a.classes.size > b.classes.size || (a.classes.size == b.classes.size && pairs(a) > pairs(b))
     while (left.nonEmpty) {
       val next = (for (r <- left.iterator; t <- tree.iterator)
         yield Edge(r, t.relation, classesOf(r).filter(classesOf(t.relation).contains)))
-        .reduce((a, b) => if (b.classes.size > a.classes.size) b else a)
+        .reduce((a, b) => if (better(b, a)) b else a)
       tree += (if (next.classes.isEmpty) next.copy(parent = NoParent) else next)
       left -= next.relation
     }

@@ -49,9 +49,13 @@ final private[size] class SampledPieces(
    * largest sample. Relations that the others only look up by a key come last: of the rows that have a key, few have
    * one that was drawn, but each has a partner.
    */
-  def rootOf(set: RelSet): Int = set.toVector.maxBy(r =>
+  def rootOf(set: RelSet): Int = set.toVector.maxBy(asRoot(_, set))
+
+  /** The relations of a set, those at which a count would rather begin first. */
+  def rootsFirst(set: RelSet): Vector[Int] = set.toVector.sortBy(asRoot(_, covered)).reverse
+
+  private def asRoot(r: Int, set: RelSet): (Boolean, Boolean, Int, Int) =
     (samples(r).clustered, (joinedBeyondKeys(r) & set).nonEmpty, samples(r).rows, -r)
-  )
 
   /** The last relation without which a set stays connected; the last one if the set is not connected. */
   def removable(set: RelSet): Int = {
@@ -95,15 +99,49 @@ final private[size] class SampledPieces(
   }
 
   /**
-   * The covered relations of a set by connected piece, without pieces of a single relation. A relation that two
-   * clustered ones share belongs to the larger of them.
+   * The covered relations of a set by connected piece, without pieces of a single relation. Clustered relations share
+   * the relations between them: of two facts with a filtered dimension, both tell how many of their rows it keeps. If a
+   * row of one fact refers to a row of the other, these are the same rows, and only the larger fact has the dimension.
    */
-  def pieces(set: RelSet): Vector[RelSet] = {
-    val pieces = Vector.newBuilder[RelSet]
-    var left   = (set & covered) - RelSet(clustered: _*)
-    clustered.foreach { r =>
-      if (set.contains(r)) { val piece = connected(left, r); pieces += piece; left = left - piece }
+  def apply(set: RelSet): SampledPieces.Pieces = {
+    val others          = (set & covered) - RelSet(clustered: _*)
+    val roots           = clustered.filter(set.contains)
+    val pieces, overlap = Vector.newBuilder[RelSet]
+    var done            = RelSet.empty
+    roots.indices.foreach { i =>
+      val free  = if (roots.take(i).exists(refers(_, roots(i)))) others - done else others
+      val piece = connected(free, roots(i))
+      pieces += piece
+      overlap ++= divided(piece & done)
+      done = done | piece
     }
-    (pieces.result() ++ divided(left)).filter(_.size > 1)
+    def several(sets: Vector[RelSet]) = sets.filter(_.size > 1)
+    SampledPieces.Pieces(several(pieces.result() ++ divided(others - done)), several(overlap.result()))
   }
+
+  /** Whether rows of one relation have about one partner in the other, by the classes that both have. */
+  private def refers(one: Int, other: Int): Boolean = {
+    val shared = graph.sharedClasses(one, other)
+    shared.nonEmpty && Seq(one, other).exists { r =>
+      val rows    = math.max(graph.relations(r).profile.baseRows, 1.0)
+      val domains = shared.map(c =>
+        graph.classes(c).memberOf(r).flatMap(_.column.domain).getOrElse(graph.classes(c).domain(graph.relations))
+      )
+      EqualityShare.jointDomain(graph.groupNdv(r, shared), domains, rows) >= rows / SampledPieces.AboutOne
+    }
+  }
+}
+
+private[size] object SampledPieces {
+
+  /**
+   * Parts of a set that samples count. Each corrects the estimate of the set by formulas.
+   *
+   * @param counted connected pieces
+   * @param overlap parts that several pieces have, whose correction counts once too often
+   */
+  final case class Pieces(counted: Vector[RelSet], overlap: Vector[RelSet])
+
+  /** Rows per combination of keys up to which the combination identifies a row: numbers of values are estimates. */
+  private val AboutOne = 2.0
 }

@@ -175,13 +175,13 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
     val overlap = overlapOf(r, key, before)
     key.nonNull * (
       if (overlap.isEmpty)
-        EqualityShare.ofPairs(common.domain, common.domainBefore, common.pairs, busyKeysMeet(key, before))
+        EqualityShare.ofPairs(common.domain, common.domainBefore, common.pairs, busyKeysMeet(key, before, common))
       else overlap.get.share(common.domain, common.domainBefore, common.pairs)
     )
   }
 
-  private def busyKeysMeet(key: JoinKey, before: ClassFold): Double =
-    Assumptions.busyKeysMeet(key.repetition, before.repetition)
+  private def busyKeysMeet(key: JoinKey, before: ClassFold, common: CommonRange): Double =
+    Assumptions.busyKeysMeet(key.repetition, before.repetition, math.max(common.domain, common.domainBefore))
 
   /** Overlap of the frequent values of a class's second member with those of its first. */
   private def overlapOf(r: Int, key: JoinKey, before: ClassFold): Option[Overlap] =
@@ -198,8 +198,9 @@ final private[size] class SetFold(graph: JoinGraph, bounds: JoinBounds, sampled:
   /** The keys of a relation in classes that have members before it. */
   private def components(r: Int, keys: Array[JoinKey], restriction: Double): Vector[KeyComponent] =
     for (key <- keys.toVector; before = classes(key.classIndex) if before.isOpen(round)) yield {
-      val busy = if (overlapOf(r, key, before).isEmpty) busyKeysMeet(key, before) else 1.0
-      KeyComponent(key.classIndex, before, commonRange(inputs(r), key, before, restriction), busy)
+      val common = commonRange(inputs(r), key, before, restriction)
+      val busy   = if (overlapOf(r, key, before).isEmpty) busyKeysMeet(key, before, common) else 1.0
+      KeyComponent(key.classIndex, before, common, busy)
     }
 
   /** Share that predicates keep whose last relation is `r` and whose other relations are already joined. */

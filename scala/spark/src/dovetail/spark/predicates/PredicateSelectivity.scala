@@ -117,6 +117,8 @@ final class PredicateSelectivity(
     case Or(l, r)                 => val (a, b) = (share(l), share(r)); a + b - a * b
     case Not(c)                   => 1.0 - share(c)
     case EqualTo(l, r)            => equality(l, r)
+    case In(v, list) if list.nonEmpty && list.size <= Alternatives.MostAlternatives =>
+      share(Disjuncts.together(list.toVector.map(EqualTo(v, _))))
     case EqualNullSafe(l, r)      => nullSafe(l, r)
     case Inequality(large, small) => ordered(small, large)
     case _                        => Assumptions.JoinOpaque
