@@ -249,6 +249,12 @@ class StatisticsSuite extends DovetailSuite with BeforeAndAfterAll {
     close(outer.rows.value, 500.0 * 500 + 500, sql)
   }
 
+  test("a value of one table among columns of another one: as equalities joined by OR") {
+    val either = rows("SELECT * FROM u JOIN w ON u.id = w.id OR u.id = w.five")
+    assert(either < Rows && rows("SELECT * FROM u JOIN w ON u.id IN (w.id, w.five)") == either)
+    assert(rows("SELECT * FROM u JOIN w ON u.id IN (w.id, 7)") < Rows)
+  }
+
   test("comparisons of columns of two tables: by their ranges, where these are known") {
     val smaller = (0 until 200).sum.toDouble
     estimates("SELECT * FROM u JOIN w ON u.id < w.id", smaller)

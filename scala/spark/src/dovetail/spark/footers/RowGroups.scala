@@ -44,6 +44,10 @@ final case class RowGroups(files: Vector[(FileStatus, FileFooter)], all: Boolean
 
   private lazy val places: Map[String, String] = names.map { case (column, name) => folded(column) -> folded(name) }
 
+  /** A column of the table in a file, if its name there is known. */
+  def column(footer: FileFooter, f: StructField): Option[ColumnFooter] =
+    places.get(folded(f.name)).flatMap(footer.column(_, caseSensitive = false))
+
   /** The files' columns that are none of the table's known ones, together: a column of unknown name is one of them. */
   private lazy val others: Bytes = {
     val unknown = widths -- places.values

@@ -114,9 +114,9 @@ final class PredicateSelectivity(
       val (single, several) = Conjuncts(e).partition(relationsOf(_).size == 1)
       val byRelation        = single.groupBy(c => relationsOf(c).head).toVector.sortBy(_._1).map(_._2.reduce(And(_, _)))
       byRelation.map(share).product * ofEach(several.toVector, share).product
-    case Or(l, r)                 => val (a, b) = (share(l), share(r)); a + b - a * b
-    case Not(c)                   => 1.0 - share(c)
-    case EqualTo(l, r)            => equality(l, r)
+    case Or(l, r)      => val (a, b) = (share(l), share(r)); a + b - a * b
+    case Not(c)        => 1.0 - share(c)
+    case EqualTo(l, r) => equality(l, r)
     case In(v, list) if list.nonEmpty && list.size <= Alternatives.MostAlternatives =>
       share(Disjuncts.together(list.toVector.map(EqualTo(v, _))))
     case EqualNullSafe(l, r)      => nullSafe(l, r)

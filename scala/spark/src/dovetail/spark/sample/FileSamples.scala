@@ -133,13 +133,16 @@ final class FileSamples(footers: FooterStatistics, settings: ReaderSettings, con
     catch { case SharedMemory.NoFreeMemory => late.incrementAndGet() }
 
   private def readAlone(one: SampleRequest, schemas: Seq[StructType], until: Long): Unit = {
-    val (known, before)           = FileSampleCache.known(one.key)
-    val more                      = StructType(schemas.flatten.distinct.filterNot(known.contains))
-    val asked                     = StructType(known ++ more)
-    val places                    = before.filter(_ => one.beside).map(_.clusters.size)
-    def rows(columns: StructType) = new FileSample(one.relation, one.groups, columns, places).read(until)
-    def sample                    =
-      try before.fold(rows(more))(b => rows(more).fold(before)(FileSamples.together(b, _)).orElse(rows(asked)))
+    val (known, before) = FileSampleCache.known(one.key)
+    val more            = StructType(schemas.flatten.distinct.filterNot(known.contains))
+    val asked           = StructType(known ++ more)
+    val places          = before.filter(_ => one.beside).map(_.clusters.size)
+    def rows(columns: StructType, inside: Boolean = false) =
+      new FileSample(one.relation, one.groups, columns, places, inside).read(until)
+    def sample =
+      try before.fold(rows(more))(b =>
+          rows(more, b.inside).fold(before)(FileSamples.together(b, _)).orElse(rows(asked, b.inside))
+        )
       catch {
         // the next query reads them
         case SharedMemory.NoFreeMemory => throw SharedMemory.NoFreeMemory
@@ -186,7 +189,7 @@ object FileSamples {
    * same rows as the first one, unless wide columns reduce the number of places.
    */
   private def together(a: TableSample, b: TableSample): Option[TableSample] =
-    if (a.rows.length != b.rows.length || a.clusters != b.clusters || a.of != b.of) None
+    if (a.rows.length != b.rows.length || a.clusters != b.clusters || a.of != b.of || a.inside != b.inside) None
     else {
       val rows = a.rows.beside(b.rows)
       Some(a.copy(schema = rows.schema, rows = rows, counts = a.counts ++ b.counts))

@@ -134,6 +134,7 @@ final case class GroupStatistics(columns: Vector[String], ndv: Double)
  *                 the files, and these are the positions at which the runs begin; it may be a single one
  * @param counts   exact counts of the columns of which all rows of the table were read, by name
  * @param read     rows that were read for each row of the sample
+ * @param inside   whether the runs begin inside of row groups
  */
 final case class TableSample(
     schema: StructType,
@@ -141,7 +142,8 @@ final case class TableSample(
     of: Long,
     clusters: Vector[Int] = Vector.empty,
     counts: Map[String, CountedColumn] = Map.empty,
-    read: Double = 1.0
+    read: Double = 1.0,
+    inside: Boolean = false
 ) {
 
   /** Identifies the sample in caches of results, which must not keep its rows. */
@@ -178,7 +180,7 @@ final case class TableSample(
         column,
         _ => {
           val found = numbers(column, all, ValueQuantiles.MostValues)
-          ValueQuantiles.ofSample(found, if (clusters.isEmpty) None else Some(clusters.size), min, max)
+          ValueQuantiles.ofSample(found, if (clusters.isEmpty) None else Some(clusters.size), min, max, inside)
         }
       )
   }

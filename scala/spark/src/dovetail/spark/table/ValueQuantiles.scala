@@ -16,19 +16,21 @@ object ValueQuantiles {
    * @param values values of a sample of rows
    * @param places number of places of the table at which the rows were read, each at the beginning of a part of the
    *               table; None if they are a random sample
+   * @param inside whether the places lie inside of these parts
    * @return None if there are too few values or places
    */
   def ofSample(
       values: Array[Double],
       places: Option[Int],
       min: Option[Double],
-      max: Option[Double]
+      max: Option[Double],
+      inside: Boolean = false
   ): Option[Histogram] = {
     val parts = math.min(places.getOrElse(Most), values.length)
     if (parts < LeastPlaces) None
     else {
       java.util.Arrays.sort(values)
-      Some(Histogram.ofQuantiles(values, parts, min, max, if (places.isEmpty) 0.5 else BeforePlace))
+      Some(Histogram.ofQuantiles(values, parts, min, max, if (places.isEmpty || inside) 0.5 else BeforePlace))
     }
   }
 
