@@ -548,6 +548,27 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
       assert(even > few / 2 && even < few * 2, s"$even for $few")
     }
 
+  test("few combinations or none were drawn: the rarest rows decide how sure a count is, not those that meet them") {
+    def rows(n: Int)(row: Int => Seq[Long]): Table = Vector.tabulate(n)(i => row(i).map(Option(_)).toVector)
+    // Results of drivers with a status, and more results of the same statuses. Few results are of the kept drivers, and
+    // each of them meets thousands of other results: all depends on which of these few were drawn.
+    val logErrors = (1 to 40).map { seed =>
+      val random         = new Random(seed)
+      val drivers        = Input(Vector(0), rows(800)(i => Seq(i.toLong)), 1.0, _(0).exists(_ < 4L))
+      val status         = Input(Vector(1), rows(100)(i => Seq(i.toLong)), 1.0, _(0).exists(_ < 3L))
+      def result(i: Int) = Seq(random.nextInt(800).toLong, if (i % 3 == 0) 0L else random.nextInt(100).toLong)
+      val first          = Input(Vector(0, 1), rows(3000)(result), 0.4)
+      val second         = Input(Vector(1), rows(6000)(i => Seq(result(i)(1))), 0.4)
+      val others         = second.rows.groupBy(_(0)).map { case (k, all) => k -> all.size }
+      val kept           = first.rows.filter(r => r(0).get < 4L && r(1).get < 3L)
+      val real           = kept.map(r => others.getOrElse(r(1), 0)).sum.toDouble
+      val found = new CardinalityModel(graph(Vector(drivers, first, status, second), seed)).estimate(Array(0, 1, 2, 3))
+      math.abs(math.log(found.value / math.max(real, 1.0)))
+    }
+    assert(math.exp(logErrors.sum / logErrors.size) < 2.5, logErrors.map(math.exp(_).toInt))
+    assert(logErrors.count(_ > math.log(10.0)) <= 4, logErrors.map(math.exp(_).toInt))
+  }
+
   test("runs of keys: all rows, no run of few") {
     val random = new Random(3)
     (0 until 50).foreach { _ =>

@@ -2,7 +2,7 @@ package dovetail.kernel.size
 
 import dovetail.kernel.graph.EquivalenceClass
 import dovetail.kernel.profile.{RelationSample, Sampling}
-import dovetail.kernel.size.MessagePassing.{squares, total}
+import dovetail.kernel.size.MessagePassing.{alike, squares, total}
 import dovetail.kernel.size.SampleTree.Node
 
 /**
@@ -107,12 +107,6 @@ final private[size] class CycleEqualities(
       val places = sample.meansOfPlaces(all).count(_ > 0.0)
       Sampling.partners(counted, Sampling.variation(sample.meansOfPlaces(equal)), places.toDouble, independent)
     } else Sampling.partnersOfRandom(counted, alike(equal), alike(all), independent)
-  }
-
-  /** Number of rows of equal weight that tell as much (Kish 1965). */
-  private def alike(weights: Array[Double]): Double = {
-    val squared = squares(weights)
-    if (squared > 0.0) total(weights) / squared * total(weights) else 0.0
   }
 
   /** For each kept row of the root's sample, the kept row at the end of a way of lookups, or -1 if none was drawn. */

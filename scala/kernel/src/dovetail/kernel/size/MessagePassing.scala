@@ -221,6 +221,14 @@ private[size] object MessagePassing {
     t
   }
 
+  /** Number of rows of equal weight that tell as much as rows of these weights (Kish 1965). */
+  def alike(weights: Array[Double]): Double = {
+    val squared = squares(weights)
+    if (squared.isInfinite) weights.length.toDouble
+    else if (squared > 0.0) total(weights) / squared * total(weights)
+    else 0.0
+  }
+
   def changed(values: Array[Double])(f: Double => Double): Array[Double] = {
     val result = new Array[Double](values.length)
     var i      = 0

@@ -4,7 +4,7 @@ import scala.collection.mutable
 
 import dovetail.kernel.graph.{EquivalenceClass, JoinGraph, Operator, RelSet}
 import dovetail.kernel.profile.{Estimate, RelationSample, Sampling, SetCounts}
-import dovetail.kernel.size.MessagePassing.{squares, total}
+import dovetail.kernel.size.MessagePassing.{alike, total}
 import dovetail.kernel.size.SampleJoins._
 
 /**
@@ -22,8 +22,9 @@ import dovetail.kernel.size.SampleJoins._
  * never drawn have no rows. A key of a dimension that was drawn is known, whether predicates keep it or not; the other
  * keys get the average of those that are asked for ([[KeyMessage]]).
  *
- * A count on partial samples to which few rows have contributed is mixed with an estimate by formulas: if none of
- * 20,000 drawn rows has partners, a thousand of twenty million may have some ([[Sampling.partnersOfRandom]]).
+ * A count on partial samples to which few rows of any relation have contributed is mixed with an estimate by formulas:
+ * if none of 20,000 drawn rows has partners, a thousand of twenty million may have some
+ * ([[Sampling.partnersOfRandom]]).
  *
  * Rows that were read in a few places are no random sample: the rows of one key may all lie in one place. So such a
  * relation never sends a message. It is the root of a count in which all others are drawn at random or complete, and
@@ -70,9 +71,12 @@ final class SampleJoins(graph: JoinGraph) {
     (2 to math.max(n, 2)).takeWhile(k => k == 2 || visits(k) <= MaxVisits).last
   }
 
-  /** Visits of a relation's rows for a partner; if samples are partial, the keys asked for are looked at before. */
+  /**
+   * Visits of a relation's rows for a partner; if samples are partial, the keys asked for are looked at before, and the
+   * count begins at each of the relations once ([[evidence]]).
+   */
   private def visitsOf(relation: Int): Double =
-    samples(relation).rows * (if (covered.toVector.forall(samples(_).complete)) 1.0 else 2.0)
+    samples(relation).rows * (if (covered.toVector.forall(samples(_).complete)) 1.0 else 3.0)
 
   // the figures of a group of joins like this one, which may come from another query
   private lazy val shared    = figures(SampledGroup.Rows)
@@ -102,8 +106,24 @@ final class SampleJoins(graph: JoinGraph) {
   private def mixedByEvidence(piece: RelSet, formula: RelSet => Double): Double = {
     val root            = sampled.rootOf(piece)
     val (n, drawn)      = (math.max(rows(root), 1.0), samples(root).rows.toDouble)
-    val (told, byParts) = (evidenceOf(piece), composed(piece, root, formula) / n)
-    n * Sampling.partnersOfRandom(rowsOf(piece) / n, told, drawn, byParts)
+    val (counted, told) = (rowsOf(piece) / n, evidenceOf(piece))
+    if (counted <= 0.0 || told <= 0.0) unseen(piece, formula)
+    else n * Sampling.partnersOfRandom(counted, told, drawn, composed(piece, root, formula) / n)
+  }
+
+  /**
+   * Rows of a piece of which no combination was drawn: the rows of all but one relation, of which some were, and fewer
+   * partners in that relation than would have shown. All rows of a table may have the same few partners, so the number
+   * of its rows says little: what counts are the rows of the relation of which the fewest have told anything.
+   */
+  private def unseen(piece: RelSet, formula: RelSet => Double): Double = {
+    val (told, part) = sampled.withoutOne(piece).map(p => evidenceOf(p) -> p).maxBy(_._1)
+    val last         = piece - part
+    val pair         = last | RelSet.single(sampled.rootsFirst(joined(last.min) & part).head)
+    val ofPair       = if (pair.bits == piece.bits) 1.0 else rowsOf(pair, formula) / formula(pair)
+    val base         = if (part.size > 1) rowsOf(part, formula) else math.max(rows(part.min), 1.0)
+    val byFormula    = if (part.size > 1) formula(part) else base
+    base * Sampling.unseen(told, formula(piece) / byFormula * ofPair)
   }
 
   /** The count of a piece whose root has rows of few places, mixed with an estimate by formulas. */
@@ -118,8 +138,11 @@ final class SampleJoins(graph: JoinGraph) {
    * An estimate that is composed of the mixed counts of smaller pieces, as if their errors were independent. So a count
    * of few rows is compared with what more rows have told about its parts.
    */
-  private def composed(piece: RelSet, root: Int, formula: RelSet => Double): Double =
-    formula(piece) * sampled.parts(piece, root).map(p => rowsOf(p, formula) / formula(p)).product
+  private def composed(piece: RelSet, root: Int, formula: RelSet => Double): Double = {
+    // of rows of places, no part tells more than another one
+    def told(part: RelSet) = if (samples(root).clustered) 0.0 else evidenceOf(part)
+    formula(piece) * sampled.parts(piece, root, told(_)).map(p => rowsOf(p, formula) / formula(p)).product
+  }
 
   /** How much the places of the root vary for a count. In a large piece, the relations next to the root decide. */
   private def variationOf(tree: SampleTree.Node): Double =
@@ -146,24 +169,25 @@ final class SampleJoins(graph: JoinGraph) {
       if (isComplete(set)) all
       else {
         if (!clustered.exists(set.contains))
-          evidences(set.bits) = certainty.getOrCount(set.bits)(evidence(weights))
+          evidences(set.bits) = certainty.getOrCount(set.bits)(evidence(tree))
         all * Lean
       }
     }
 
-  /**
-   * Number of equally frequent rows of a set's root that have partners and tell as much as those that were drawn (Kish
-   * 1965). In a large set, the relations next to the root decide.
-   */
+  /** The [[evidence]] of a set. In a large set, the relations next to the root decide. */
   private def evidenceOf(set: RelSet): Double = {
     val close = near(set, sampled.rootOf(set))
-    evidences.getOrElseUpdate(close.bits, certainty.getOrCount(close.bits)(evidence(weightsOf(arranged(close)))))
+    evidences.getOrElseUpdate(close.bits, certainty.getOrCount(close.bits)(evidence(arranged(close))))
   }
 
-  private def evidence(weights: Vector[Array[Double]]): Double = weights.map { w =>
-    val (all, squared) = (total(w), squares(w))
-    if (squared.isInfinite) Enough else if (squared > 0.0) all / squared * all else 0.0
-  }.min
+  /**
+   * Number of equally frequent rows that have partners and tell as much as those that were drawn, of the relation of
+   * which there are fewest: thousands of sales may all be those of one drawn customer.
+   */
+  private def evidence(tree: SampleTree): Double = {
+    val partial = tree.relations.filterNot(samples(_).complete)
+    (if (partial.isEmpty) tree.roots else partial).map(r => alike(weighted(tree.rooted(r)))).min
+  }
 
   /** Rows that the equalities of a join tree of the set leave: no fewer than those of the join. */
   private[size] def ofJoinTree(set: RelSet): Double = { val tree = arranged(set); ofTrees(tree, weightsOf(tree)) }
@@ -202,7 +226,7 @@ final class SampleJoins(graph: JoinGraph) {
       val mean    = total(weights) / weights.length
       if (isComplete(RelSet(left, right))) mean
       else if (samples(left).clustered) Sampling.partners(mean, variationOf(tree), told(tree), formula)
-      else Sampling.partnersOfRandom(mean, evidence(Vector(weights)), weights.length.toDouble, formula)
+      else Sampling.partnersOfRandom(mean, alike(weights), weights.length.toDouble, formula)
     }
 
   /** The numbers of an operator's equalities, if both samples have their keys. */

@@ -58,26 +58,26 @@ final private[size] class SampledPieces(
     (samples(r).clustered, (joinedBeyondKeys(r) & set).nonEmpty, samples(r).rows, -r)
 
   /** The last relation without which a set stays connected; the last one if the set is not connected. */
-  def removable(set: RelSet): Int = {
-    def without(r: Int) = set - RelSet.single(r)
-    set.toVector.reverseIterator.find { r =>
-      val rest = without(r)
-      rest.nonEmpty && connected(rest, rest.min).bits == rest.bits
-    }.getOrElse(set.max)
-  }
+  def removable(set: RelSet): Int =
+    set.toVector.reverseIterator.find(r => isConnected(set - RelSet.single(r))).getOrElse(set.max)
+
+  /** All connected sets with one relation less than a connected set of at least two. */
+  def withoutOne(set: RelSet): Vector[RelSet] = set.toVector.map(set - RelSet.single(_)).filter(isConnected)
+
+  private def isConnected(set: RelSet): Boolean = set.nonEmpty && connected(set, set.min).bits == set.bits
 
   /**
    * Smaller pieces that a piece with this relation is composed of: the relation with each part of the others
    * that hang together without it, or the piece without one relation if they all do. None for a piece of two.
+   *
+   * @param told how much the samples tell of a set: of several sets without one relation, the one with most is taken
    */
-  def parts(piece: RelSet, root: Int): Vector[RelSet] = {
+  def parts(piece: RelSet, root: Int, told: RelSet => Double): Vector[RelSet] = {
     val (others, alone) = (piece - RelSet.single(root), RelSet.single(root))
     val branches        = divided(others)
     if (branches.size > 1) branches.map(_ | alone)
     else if (others.size < 2) Vector.empty
-    else
-      others.toVector.reverseIterator.map(r => piece - RelSet.single(r))
-        .find(rest => connected(rest, root).bits == rest.bits).toVector
+    else Vector(withoutOne(piece).filter(_.contains(root)).reverse.maxBy(told))
   }
 
   /** The part of a set that is connected with a relation in it. */
