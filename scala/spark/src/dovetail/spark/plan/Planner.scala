@@ -134,7 +134,7 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
 
   /** Whether a semi join below a grouping saves enough. */
   def pays(reduction: GroupReduction): Boolean = {
-    val gain = reduction.gain(constants, facts.executors)
+    val gain = reduction.gain(constants, facts)
     gain > 0.0 && gain >= minGain
   }
 
