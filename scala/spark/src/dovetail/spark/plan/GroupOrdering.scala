@@ -35,7 +35,7 @@ final class GroupOrdering(
 ) {
   import GroupOrdering.{reported, OrderedGroup}
 
-  private val search = new GroupSearch(planner, steering, preparation, statistics.uncertain, filters)
+  private val search = new GroupSearch(planner, steering, preparation, statistics, filters)
   private val veto   = new OrderVeto(planner, needed, new CertainRows(statistics), joins)
   private val ranges = new RangeFilters(planner, statistics, filters)
 

@@ -5,7 +5,7 @@ import dovetail.kernel.enumerate.{ReducerRules, Search}
 import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.report.{Decision, Trace}
-import org.apache.spark.sql.dovetail.stats.UncertainRows
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.Steering
 
 /** A group with its search and the order that was chosen. */
@@ -20,11 +20,11 @@ final class GroupSearch(
     planner: Planner,
     steering: Steering,
     preparation: GroupPreparation,
-    uncertain: UncertainRows,
+    statistics: PlanStatistics,
     filters: FilterAllowance
 ) {
   private val choice   = new OrderChoice(planner, steering)
-  private val deciding = new DecidingInputs(planner, uncertain)
+  private val deciding = new DecidingInputs(planner, statistics.uncertain)
   private val safer    = new SaferLoops(planner)
 
   /**
@@ -42,7 +42,7 @@ final class GroupSearch(
 
   /** The choice by given costs. */
   private def by(ready: PreparedGroup, share: Double, notes: Vector[String]): CostModel => SearchResult = {
-    val rules = ReducerFilters.rules(ready, planner, filters.items)
+    val rules = ReducerFilters.rules(ready, planner, statistics, filters.items)
     costs => {
       val search = searchOf(ready.graph, share, rules, costs)
       SearchResult(ready, search, choice(ready, search, notes ++ ready.known.note ++ ready.remarks))
