@@ -161,7 +161,8 @@ final class GroupOrdering(
     val (told, basis) = (if (Trace.wantsDetails) decision else decision.light, planner.basis)
     val snapshots     = if (remembers) Some(group.leaves.map(IcebergSnapshot.of)) else None
     if (shown) Trace.record(reported(ready, told, reduced, at, basis, snapshots, _))
-    if (several && planner.reordersAtRunTime && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)
+    val mayChange = planner.hashesAtRunTime || (several && planner.reordersAtRunTime)
+    if (mayChange && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)
     if (several)
       Capture.decided(ready.form, ready.names, decision.shape, found.search.priced(_, group.shape).isDefined)
   }
