@@ -31,11 +31,12 @@ final class GroupOrdering(
     needed: NeededRows,
     joins: JoinsAbove,
     filters: FilterAllowance,
+    files: ManyFiles,
     remembers: Boolean
 ) {
   import GroupOrdering.{reported, OrderedGroup}
 
-  private val search = new GroupSearch(planner, steering, preparation, statistics, filters)
+  private val search = new GroupSearch(planner, steering, preparation, statistics, filters, files)
   private val veto   = new OrderVeto(planner, needed, new CertainRows(statistics), joins)
   private val ranges = new RangeFilters(planner, statistics, filters)
 
@@ -302,6 +303,19 @@ object GroupOrdering {
     val result  = session.sparkContext.conf.get(MAX_RESULT_SIZE)
     val filters = new FilterAllowance(plan, Runtime.getRuntime.maxMemory, result)
     val joins   = new JoinsAbove(prepared)
-    new GroupOrdering(planner, statistics, steering, preparation, reduction, shares, needed, joins, filters, remembers)
+    val files   = new ManyFiles(prepared, planner)
+    new GroupOrdering(
+      planner,
+      statistics,
+      steering,
+      preparation,
+      reduction,
+      shares,
+      needed,
+      joins,
+      filters,
+      files,
+      remembers
+    )
   }
 }
