@@ -13,8 +13,8 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 /**
  * The columns by whose hash the rows of an input are partitioned without an exchange for a join: those of a bucketed
  * table, of the exchange below a grouping or a window, of `repartition`, or of a cached result. A join by exactly these
- * columns needs no exchange of the input, which the cost model accounts for. The columns by whose values a connector has
- * partitioned a table count, too, but only where the other input of the join is such a table ([[isByConnector]]).
+ * columns needs no exchange of the input, which the cost model accounts for. The columns by whose values a connector
+ * has partitioned a table count, too, but only where the other input of the join is such a table ([[isByConnector]]).
  *
  * Two bucketed tables with different numbers of buckets count as if no exchange were needed, although Spark exchanges
  * the one with fewer buckets. A grouping by several columns counts as unknown, because Spark may reuse an exchange by

@@ -33,9 +33,9 @@ object ExchangedInputs {
   /**
    * Tags each join of a running query's plan with the number of joins that may become hash joins, because the hash
    * tables of joins that end up in one task add up. Joins with a broadcast input do not count. Joins without a tag
-   * remain as Spark plans them: those that the user leaves to Spark, those below an operator whose result depends on the
-   * place of its rows ([[RowPlaces]]), because a hash join returns the rows of a partition in another order, and those
-   * whose order saves a sort ([[OrderAbove]]).
+   * remain as Spark plans them: those that the user leaves to Spark, those below an operator whose result depends on
+   * the place of its rows ([[RowPlaces]]), because a hash join returns the rows of a partition in another order, and
+   * those whose order saves a sort ([[OrderAbove]]).
    *
    * @param steering the user's instructions for this query
    */

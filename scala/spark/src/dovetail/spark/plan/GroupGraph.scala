@@ -110,8 +110,8 @@ final class GroupGraph(
   }
 
   /**
-   * Whether Spark needs no exchange of a leaf if a join is by its columns. For the partitions of a connector, this holds
-   * only if all inputs that may be joined by these columns have such partitions, too.
+   * Whether Spark needs no exchange of a leaf if a join is by its columns. For the partitions of a connector, this
+   * holds only if all inputs that may be joined by these columns have such partitions, too.
    */
   private def meetsLike(leaf: Int): Boolean = {
     def has(m: JoinPredicates.ClassMember) = {

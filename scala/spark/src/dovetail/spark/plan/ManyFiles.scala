@@ -12,10 +12,10 @@ import org.apache.spark.sql.internal.SQLConf
 /**
  * Tells whether broadcasts would make a query write many small files, as in `INSERT … SELECT` with a join.
  *
- * Each task of the last stage writes a file. Where plain Spark exchanges the inputs of a join, these are at most as many
- * as an exchange has partitions, and adaptive execution merges small ones. A broadcast of Dovetail's choice would take
- * the exchange away, so that the tasks which scan the largest table write: one for each 128 MiB of it. So the joins of
- * such a group get no broadcasts of Dovetail's choice if the files would be small; Spark's own stay. Writes of
+ * Each task of the last stage writes a file. Where plain Spark exchanges the inputs of a join, these are at most as
+ * many as an exchange has partitions, and adaptive execution merges small ones. A broadcast of Dovetail's choice would
+ * take the exchange away, so that the tasks which scan the largest table write: one for each 128 MiB of it. So the
+ * joins of such a group get no broadcasts of Dovetail's choice if the files would be small; Spark's own stay. Writes of
  * connectors do not count, because a connector may ask for an exchange in front of its write.
  */
 final class ManyFiles(plan: LogicalPlan, planner: Planner) {
@@ -62,8 +62,8 @@ private object ManyFiles {
   private val MoreTasks = 2.0
 
   /**
-   * Share of the bytes that Spark wants in a task after an exchange (64 MiB by default) below which a file is small. For
-   * larger files, an exchange costs more than a reader of the files gains.
+   * Share of the bytes that Spark wants in a task after an exchange (64 MiB by default) below which a file is small.
+   * For larger files, an exchange costs more than a reader of the files gains.
    */
   private val SmallShare = 0.25
 }

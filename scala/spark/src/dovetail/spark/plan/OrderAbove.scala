@@ -14,8 +14,8 @@ import org.apache.spark.sql.dovetail.report.GroupAtRun
  * order needs that of their keys. Such an operator is a window without an order of its own, a grouping whose functions
  * cannot be updated in a hash table (`max` of a text), or another sort-merge join ([[SortedRows]]).
  *
- * A hash table instead saves the sorts of both inputs of the join, and Spark sorts the joined rows. These are wider, and
- * they are many if each row has several partners. So a hash table is worth it only if few rows find a partner.
+ * A hash table instead saves the sorts of both inputs of the join, and Spark sorts the joined rows. These are wider,
+ * and they are many if each row has several partners. So a hash table is worth it only if few rows find a partner.
  */
 private[plan] object OrderAbove {
 
