@@ -90,6 +90,26 @@ class HashedLeafSuite extends DovetailSuite with ExchangeCounts {
     }
   }
 
+  test("tables that connectors have partitioned are joined without an exchange, but only with one another") {
+    def reader(partitioned: Boolean) = spark.read.format(classOf[ReportingSource].getName)
+      .options(Map("rows" -> "1000000", "bytes" -> "50000000", "distinct" -> "1000000", "max" -> "999999"))
+      .option("partitioned", partitioned.toString)
+    val views = Map("one" -> true, "two" -> true, "other" -> false)
+    views.foreach { case (name, partitioned) => reader(partitioned).load().createOrReplaceTempView(name) }
+    val on = "spark.sql.sources.v2.bucketing.enabled" -> "true"
+    try {
+      withConf(on)(assert(Seq("one", "other").map(t => hashed(s"SELECT * FROM $t")) == Seq(Seq("k"), Nil)))
+      withConf(on)(assert(hashed("SELECT v, k AS key FROM one WHERE v > 7") == Seq("key")))
+      withConf(on._1 -> "false")(assert(hashed("SELECT * FROM one") == Nil))
+      val pair = "SELECT count(*) FROM one JOIN two ON one.k = two.k JOIN other ON one.v = other.v"
+      withConf(sortMerge :+ on: _*) {
+        assert(costs(pair).contains(0.0), told(costs(pair)))
+        val third = costs(pair.replace("one.v = other.v", "one.k = other.k"))
+        assert(third.nonEmpty && third.forall(_ > 0.0), third)
+      }
+    } finally views.keys.foreach(spark.catalog.dropTempView)
+  }
+
   test("a grouping is joined by its key without another exchange; a key that is computed from it needs one") {
     withConf(sortMerge: _*) {
       val grouped = "(SELECT k, max(b) AS v FROM ledger GROUP BY k)"

@@ -141,7 +141,10 @@ class RowPlacesSuite extends StarSuite {
             s"$all LIMIT 2",
             s"$all LIMIT 2 OFFSET 3",
             s"SELECT id & 1 FROM ($all) LIMIT 2",
-            s"($all) UNION ALL ($all) LIMIT 3"
+            s"($all) UNION ALL ($all) LIMIT 3",
+            // a join with a hint is in no group, and streams the other rows
+            s"SELECT /*+ BROADCAST(few) */ * FROM ($all) q JOIN (VALUES (1), (2)) few(n) ON q.id = few.n LIMIT 2",
+            s"SELECT /*+ BROADCAST(few) */ * FROM ($all) q SEMI JOIN (VALUES (1)) few(n) ON q.id = few.n LIMIT 2"
           ).foreach {
             sql =>
               assert(!taken(sql) && reasons(sql).exists(_.contains("the query needs only")), reasons(sql))
@@ -150,6 +153,8 @@ class RowPlacesSuite extends StarSuite {
           Seq(
             s"$all ORDER BY facts.id LIMIT 2",
             s"SELECT count(*) FROM ($all) LIMIT 2",
+            s"SELECT /*+ MERGE(few) */ * FROM ($all) q JOIN (VALUES (1), (2)) few(n) ON q.id = few.n LIMIT 2",
+            s"SELECT /*+ BROADCAST(q) */ * FROM ($all) q JOIN range(9) few ON q.id = few.id LIMIT 2",
             s"$all LIMIT 100000000"
           ).foreach(sql => assert(taken(sql), sql))
         }

@@ -1,18 +1,39 @@
 package org.apache.spark.sql.dovetail
 
+import dovetail.kernel.cost.{CostConstants, CostText}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, Join}
+import org.apache.spark.sql.dovetail.base.DovetailConf
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.functions._
 
 /**
  * Groupings that are joined with a restricted table are computed only for its keys, if that pays off, and never if the
- * answer could change.
+ * answer could change. The tables are small, so each row takes ten thousand times as long as usual, and Bloom filters
+ * and early groupings, which would pay off, too, are off.
  */
 class SemiJoinReductionSuite extends DovetailSuite with SuiteTables {
+
+  private val slowly = {
+    val usual = CostConstants()
+    CostText.write(CostText.constants.foldLeft(usual) { case (all, (_, get, set)) => set(all, 10000.0 * get(usual)) })
+  }
+
+  private val settings = Map(
+    DovetailConf.CostConstants.key  -> slowly,
+    DovetailConf.Reducers.key       -> "false",
+    DovetailConf.ReducersRanges.key -> "false",
+    DovetailConf.EarlyGrouping.key  -> "false"
+  )
+
+  override def afterAll(): Unit =
+    try settings.keys.foreach(spark.conf.unset(_))
+    finally super.afterAll()
+
   override def beforeAll(): Unit = {
     super.beforeAll()
+    settings.foreach { case (key, value) => spark.conf.set(key, value) }
     table(
       "sale",
       "SELECT id, if(id % 31 = 0, NULL, id % 500) AS item, concat('i', id % 500) AS code, CAST(id % 500 AS DOUBLE) " +
@@ -183,6 +204,10 @@ class SemiJoinReductionSuite extends DovetailSuite with SuiteTables {
     assert(reductions(one) == 1 && reductions(two) == 2)
     assert(reductions(ofWide(one)) == 1)
     leaves(ofWide(two))
+  }
+
+  test("not a small grouping on cores of usual speed: its scan would wait for the broadcast for longer") {
+    withConf(DovetailConf.CostConstants.key -> "")(leaves(correlated))
   }
 
   test("switched off by its setting, by a hint, and with the cost model that knows no groupings") {

@@ -7,12 +7,13 @@ import org.apache.spark.sql.connector.catalog.{SupportsRead, Table, TableCapabil
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, Transform}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.colstats.ColumnStatistics
+import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /**
  * A data source of version 2 that reports statistics, as Iceberg does: its number of rows and the statistics of column
- * k, as the options give them. It has no rows.
+ * k, as the options give them. With the option `partitioned`, it reports partitions by k. It has no rows.
  */
 class ReportingSource extends TableProvider {
   override def inferSchema(options: CaseInsensitiveStringMap): StructType = StructType.fromDDL("k INT, v INT")
@@ -48,11 +49,15 @@ object ReportingSource {
 }
 
 final class ReportingScan(columns: StructType, options: CaseInsensitiveStringMap) extends Scan
-    with SupportsReportStatistics with Batch {
+    with SupportsReportStatistics with SupportsReportPartitioning with Batch {
   override def readSchema: StructType                        = columns
   override def toBatch: Batch                                = this
   override def planInputPartitions(): Array[InputPartition]  = Array.empty
   override def createReaderFactory(): PartitionReaderFactory = _ => throw new UnsupportedOperationException("no rows")
+
+  override def outputPartitioning(): Partitioning =
+    if (options.getBoolean("partitioned", false)) new KeyGroupedPartitioning(Array(Expressions.identity("k")), 8)
+    else new UnknownPartitioning(0)
 
   override def estimateStatistics(): Statistics = { ReportingSource.asked.incrementAndGet(); new Reported }
 

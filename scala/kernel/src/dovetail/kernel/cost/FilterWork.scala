@@ -13,6 +13,8 @@ package dovetail.kernel.cost
  * @param bytes      bytes of the filter
  * @param tasks      tasks that read the first input. Each makes a filter of the same size, and one task merges them
  *                   while all cores wait.
+ * @param parts      parts of the first input's files that one task reads whole (row groups); infinite if they are not
+ *                   known. Spark splits files by bytes, so a task may have none of them, and no rows.
  */
 final case class FilterWork(
     probed: Double,
@@ -21,7 +23,8 @@ final case class FilterWork(
     joined: Double,
     keys: Double,
     bytes: Double,
-    tasks: Double
+    tasks: Double,
+    parts: Double = Double.PositiveInfinity
 ) {
 
   /** Bytes of the filters that are merged. */
@@ -30,11 +33,15 @@ final case class FilterWork(
   /** Cost in the unit of the constants. */
   def cost(constants: CostConstants, facts: ClusterFacts): Double = {
     import constants._
-    val made = read * scanByte + broadcasts.map { case (r, b) => broadcast(r, b, facts.executors) }.sum +
-      joined * broadcasts.size * hashProbe + keys * (rowProduced + hashBuild)
-    val sent = merged * exchangeByte * facts.tasks + bytes * broadcastByte * (1.0 + facts.executors)
-    probed * hashProbe + made + sent + FilterWork.Latency * facts.tasks
+    val made = read * scanByte + joined * broadcasts.size * hashProbe + keys * (rowProduced + hashBuild)
+    val sent = broadcasts.map { case (r, b) => broadcast(r, b, facts.executors) }.sum +
+      merged * exchangeByte * facts.tasks + bytes * broadcastByte * (1.0 + facts.executors)
+    probed * hashProbe + made * waiting(facts) + sent + FilterWork.Latency * facts.tasks
   }
+
+  /** Cores that wait for each one that makes the filter, itself included: only tasks that have rows work on it. */
+  private def waiting(facts: ClusterFacts): Double =
+    math.max(1.0, facts.tasks / math.max(1.0, math.min(tasks, parts)))
 }
 
 object FilterWork {

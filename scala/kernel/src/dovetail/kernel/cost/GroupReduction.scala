@@ -22,10 +22,20 @@ final case class GroupReduction(
 ) {
 
   /** Share of the grouping's work that is saved; negative if the semi join costs more than it saves. */
-  def gain(constants: CostConstants, executors: Int): Double = {
+  def gain(constants: CostConstants, facts: ClusterFacts): Double = {
     import constants._
     val grouping = rows * hashBuild + math.min(rows, groups) * (exchangeRow + groupBytes * exchangeByte)
-    val semiJoin = rows * hashProbe + broadcast(tableRows, tableBytes, executors)
-    1.0 - kept - semiJoin / math.max(grouping, Double.MinPositiveValue)
+    val semiJoin = rows * hashProbe + broadcast(tableRows, tableBytes, facts.executors)
+    1.0 - kept - (semiJoin + GroupReduction.Latency * facts.tasks) / math.max(grouping, Double.MinPositiveValue)
   }
+}
+
+object GroupReduction {
+
+  /**
+   * Nanoseconds that the scan below the grouping waits for the broadcast, however few rows that has: Spark starts,
+   * runs and collects a job of one stage in about this time. All cores wait. Without the semi join, the same broadcast
+   * runs beside the scan.
+   */
+  val Latency = 5e7
 }

@@ -69,6 +69,7 @@ object Reducer {
  *                  at all files. Each task makes a filter of its own, and one task merges them.
  * @param most      maximum number of keys that a filter may have room for
  * @param forced    whether every allowed reducer is used, whatever it costs (for tests)
+ * @param parts     parts of a readable relation's files that one task reads whole; infinite if they are not known
  */
 final case class ReducerRules(
     reducible: Set[(Int, Int)],
@@ -76,7 +77,8 @@ final case class ReducerRules(
     small: Set[Int],
     tasks: Int => Double,
     most: Long,
-    forced: Boolean = false
+    forced: Boolean = false,
+    parts: Int => Double = _ => Double.PositiveInfinity
 )
 
 object ReducerRules {

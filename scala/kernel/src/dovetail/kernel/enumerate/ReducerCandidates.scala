@@ -130,7 +130,8 @@ final class ReducerCandidates(graph: JoinGraph, rules: ReducerRules) {
       joined = relations.head.profile.rows.value,
       keys = keys,
       bytes = items * Reducer.BitsPerItem / 8.0,
-      tasks = rules.tasks(by.head)
+      tasks = rules.tasks(by.head),
+      parts = rules.parts(by.head)
     )
   }
 }

@@ -1,18 +1,20 @@
 package org.apache.spark.sql.dovetail.leaf
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression, TransformExpression}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.physical.HashPartitioning
 import org.apache.spark.sql.dovetail.base.SparkRelease
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 /**
  * The columns by whose hash the rows of an input are partitioned without an exchange for a join: those of a bucketed
  * table, of the exchange below a grouping or a window, of `repartition`, or of a cached result. A join by exactly these
- * columns needs no exchange of the input, which the cost model accounts for.
+ * columns needs no exchange of the input, which the cost model accounts for. The columns by whose values a connector
+ * has partitioned a table count, too, but only where the other input of the join is such a table ([[isByConnector]]).
  *
  * Two bucketed tables with different numbers of buckets count as if no exchange were needed, although Spark exchanges
  * the one with fewer buckets. A grouping by several columns counts as unknown, because Spark may reuse an exchange by
@@ -22,16 +24,24 @@ object HashedLeaf {
 
   /** Hash columns of the plan, as its output has them; empty if there are none or if they are unknown. */
   def apply(plan: LogicalPlan): Seq[Attribute] = plan match {
-    case p: Project                 => named(apply(p.child), p.projectList)
-    case f: Filter                  => apply(f.child)
-    case s: SubqueryAlias           => apply(s.child)
-    case a: Aggregate               => named(single(a.groupingExpressions), a.aggregateExpressions)
-    case w: Window                  => single(w.partitionSpec)
-    case r: RepartitionByExpression => attributes(r.partitionExpressions)
-    case m: InMemoryRelation        => cached(m)
-    case r: LogicalRelation         => buckets(r)
-    case _                          => Nil
+    case p: Project                  => named(apply(p.child), p.projectList)
+    case f: Filter                   => apply(f.child)
+    case s: SubqueryAlias            => apply(s.child)
+    case a: Aggregate                => named(single(a.groupingExpressions), a.aggregateExpressions)
+    case w: Window                   => single(w.partitionSpec)
+    case r: RepartitionByExpression  => attributes(r.partitionExpressions)
+    case m: InMemoryRelation         => cached(m)
+    case r: LogicalRelation          => buckets(r)
+    case s: DataSourceV2ScanRelation => partitions(s)
+    case _                           => Nil
   }
+
+  /**
+   * Whether a connector has partitioned the input. Spark joins two such inputs without an exchange, but exchanges both
+   * inputs of a join with any other one, because it cannot exchange rows into the partitions of a connector.
+   */
+  def isByConnector(plan: LogicalPlan): Boolean =
+    LeafNames.below(plan).exists(_.isInstanceOf[DataSourceV2ScanRelation])
 
   private def single(expressions: Seq[Expression]): Seq[Attribute] =
     if (expressions.size == 1) attributes(expressions) else Nil
@@ -67,6 +77,15 @@ object HashedLeaf {
       if (places.forall(relation.output.indices.contains)) places.map(relation.output(_)) else Nil
     case _ => Nil
   }
+
+  /** The columns of a connector's partitions: `k` itself, or `bucket(8, k)`; empty if Spark does not join by these. */
+  private def partitions(scan: DataSourceV2ScanRelation): Seq[Attribute] =
+    if (!scan.conf.v2BucketingEnabled) Nil
+    else {
+      val by      = scan.keyGroupedPartitioning.toSeq.flatten
+      val columns = by.map { case t: TransformExpression => t.children; case other => Seq(other) }.map(attributes)
+      if (columns.forall(c => c.size == 1 && scan.outputSet.contains(c.head))) columns.flatten else Nil
+    }
 
   private def buckets(relation: LogicalRelation): Seq[Attribute] = relation.relation match {
     case files: HadoopFsRelation if files.sparkSession.sessionState.conf.bucketingEnabled =>

@@ -80,8 +80,7 @@ object ChainDecision {
     val inputs = chain.probe +: chain.joins.map(_.build)
     val sets   = inputs.map(p => group.relationsOf(columns(p)))
     // estimates do not apply to rows that are grouped early
-    val merged = inputs.exists(operators(_).exists(EarlyMark.isOn(_: LogicalPlan)))
-    if (merged || sets.exists(_.isEmpty) || sets.map(_.size).sum != sets.reduce(_ ++ _).size) None
+    if (inputs.exists(groupsEarly) || sets.exists(_.isEmpty) || sets.map(_.size).sum != sets.reduce(_ ++ _).size) None
     else if (chain.allBroadcast && !chain.joins.forall(_.isReady))
       Some(new ChainDecision(chain, None, 0.0, None, group))
     else Some(new Weighing(session, chain, group, graph, inputs.zip(sets)).decision)
@@ -272,6 +271,9 @@ object ChainDecision {
     case s: AdaptiveStage => s +: operators(s.logicalPlan)
     case p                => p +: p.children.toVector.flatMap(operators)
   }
+
+  /** Whether rows of a plan are grouped early. */
+  def groupsEarly(plan: LogicalPlan): Boolean = operators(plan).exists(EarlyMark.isOn(_: LogicalPlan))
 
   /** Columns of all operators of a plan. */
   def columns(plan: LogicalPlan): Set[ExprId] = operators(plan).flatMap(_.output.map(_.exprId)).toSet

@@ -99,13 +99,28 @@ final class GroupGraph(
   )
 
   /**
-   * Columns by whose hash a leaf is partitioned. None if a join key is computed from one of them, or if adaptive
-   * execution would rather broadcast the leaf.
+   * Columns by whose hash a leaf is partitioned. None if a join key is computed from one of them, if adaptive execution
+   * would rather broadcast the leaf, or if Spark may have to exchange it all the same.
    */
   private def hashedBy(leaf: Int): Set[Long] = {
     val columns = AttributeSet(HashedLeaf(leaves(leaf)))
     def small   = profiles(leaf).bytes(leaves(leaf).output.map(_.exprId.id)) <= planner.facts.broadcastBytes
-    if (columns.isEmpty || computesFrom(columns) || small) Set.empty else columns.map(_.exprId.id).toSet
+    if (columns.isEmpty || computesFrom(columns) || small || !meetsLike(leaf)) Set.empty
+    else columns.map(_.exprId.id).toSet
+  }
+
+  /**
+   * Whether Spark needs no exchange of a leaf if a join is by its columns. For the partitions of a connector, this
+   * holds only if all inputs that may be joined by these columns have such partitions, too.
+   */
+  private def meetsLike(leaf: Int): Boolean = {
+    def has(m: JoinPredicates.ClassMember) = {
+      val input = leaves(m.relation)
+      HashedLeaf.isByConnector(input) && HashedLeaf(input).exists(_.semanticEquals(m.expression))
+    }
+    val equal = members ++ conditions.flatten.flatMap(_.key).map { case (l, r) => Vector(l, r) }
+    !HashedLeaf.isByConnector(leaves(leaf)) ||
+    equal.filter(_.exists(m => m.relation == leaf && has(m))).forall(_.forall(has))
   }
 
   /** The join keys of the group. */

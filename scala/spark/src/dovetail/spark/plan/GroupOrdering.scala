@@ -31,11 +31,12 @@ final class GroupOrdering(
     needed: NeededRows,
     joins: JoinsAbove,
     filters: FilterAllowance,
+    files: ManyFiles,
     remembers: Boolean
 ) {
   import GroupOrdering.{reported, OrderedGroup}
 
-  private val search = new GroupSearch(planner, steering, preparation, statistics.uncertain, filters)
+  private val search = new GroupSearch(planner, steering, preparation, statistics, filters, files)
   private val veto   = new OrderVeto(planner, needed, new CertainRows(statistics), joins)
   private val ranges = new RangeFilters(planner, statistics, filters)
 
@@ -161,7 +162,8 @@ final class GroupOrdering(
     val (told, basis) = (if (Trace.wantsDetails) decision else decision.light, planner.basis)
     val snapshots     = if (remembers) Some(group.leaves.map(IcebergSnapshot.of)) else None
     if (shown) Trace.record(reported(ready, told, reduced, at, basis, snapshots, _))
-    if (several && planner.reordersAtRunTime && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)
+    val mayChange = planner.hashesAtRunTime || (several && planner.reordersAtRunTime)
+    if (mayChange && decision.asked.isEmpty && decision.barred.isEmpty) atRun.add(ready)
     if (several)
       Capture.decided(ready.form, ready.names, decision.shape, found.search.priced(_, group.shape).isDefined)
   }
@@ -301,6 +303,19 @@ object GroupOrdering {
     val result  = session.sparkContext.conf.get(MAX_RESULT_SIZE)
     val filters = new FilterAllowance(plan, Runtime.getRuntime.maxMemory, result)
     val joins   = new JoinsAbove(prepared)
-    new GroupOrdering(planner, statistics, steering, preparation, reduction, shares, needed, joins, filters, remembers)
+    val files   = new ManyFiles(prepared, planner)
+    new GroupOrdering(
+      planner,
+      statistics,
+      steering,
+      preparation,
+      reduction,
+      shares,
+      needed,
+      joins,
+      filters,
+      files,
+      remembers
+    )
   }
 }

@@ -5,7 +5,7 @@ import dovetail.kernel.enumerate.{ReducerRules, Search}
 import dovetail.kernel.graph.JoinGraph
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.report.{Decision, Trace}
-import org.apache.spark.sql.dovetail.stats.UncertainRows
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.dovetail.steer.Steering
 
 /** A group with its search and the order that was chosen. */
@@ -14,17 +14,19 @@ final case class SearchResult(ready: PreparedGroup, search: Search, decision: De
 /**
  * Searches the order of a join group, and chooses between it, the written one and one that the user asks for
  * ([[OrderChoice]]). Inputs whose uncertain rows decide are counted, and then the group is searched again
- * ([[DecidingInputs]]). An order with nested loops that may still be far worse is replaced ([[SaferLoops]]).
+ * ([[DecidingInputs]]). An order with nested loops that may still be far worse is replaced ([[SaferLoops]]). Below a
+ * write, there may be no broadcasts ([[ManyFiles]]).
  */
 final class GroupSearch(
     planner: Planner,
     steering: Steering,
     preparation: GroupPreparation,
-    uncertain: UncertainRows,
-    filters: FilterAllowance
+    statistics: PlanStatistics,
+    filters: FilterAllowance,
+    files: ManyFiles
 ) {
   private val choice   = new OrderChoice(planner, steering)
-  private val deciding = new DecidingInputs(planner, uncertain)
+  private val deciding = new DecidingInputs(planner, statistics.uncertain)
   private val safer    = new SaferLoops(planner)
 
   /**
@@ -42,7 +44,7 @@ final class GroupSearch(
 
   /** The choice by given costs. */
   private def by(ready: PreparedGroup, share: Double, notes: Vector[String]): CostModel => SearchResult = {
-    val rules = ReducerFilters.rules(ready, planner, filters.items)
+    val rules = ReducerFilters.rules(ready, planner, statistics, filters.items)
     costs => {
       val search = searchOf(ready.graph, share, rules, costs)
       SearchResult(ready, search, choice(ready, search, notes ++ ready.known.note ++ ready.remarks))
@@ -50,7 +52,8 @@ final class GroupSearch(
   }
 
   private def searched(ready: PreparedGroup, share: Double, notes: Vector[String]): SearchResult = {
-    val found = by(ready, share, notes)
+    val many  = files(ready)
+    val found = by(ready, share, if (many) notes :+ ManyFiles.Note else notes)
     // again without broadcasts that do not fit together, as long as that leaves out more of them
     def fitting(first: SearchResult, limit: Double, more: Int): SearchResult = {
       val decision = first.decision
@@ -60,7 +63,8 @@ final class GroupSearch(
       val again = smaller.flatMap(most => PlanningTime.orNoneEarly(found(planner.costsWithin(most))).map(_ -> most))
       again.fold(first) { case (next, most) => fitting(next, most, more - 1) }
     }
-    fitting(found(planner.costs), Double.PositiveInfinity, GroupSearch.MostSearches)
+    if (many) found(planner.costsWithin(0.0))
+    else fitting(found(planner.costs), Double.PositiveInfinity, GroupSearch.MostSearches)
   }
 
   /** The same again, if inputs on whose estimates the order depends could be counted. */

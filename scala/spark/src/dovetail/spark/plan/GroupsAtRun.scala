@@ -8,8 +8,8 @@ import org.apache.spark.sql.dovetail.base.BoundedCache
 import org.apache.spark.sql.dovetail.report.GroupAtRun
 
 /**
- * The join groups of one plan that may be reordered while the query runs ([[ReorderAtRunTime]]), as the search saw
- * them.
+ * The join groups of one plan whose order or methods may change while the query runs ([[ReorderAtRunTime]],
+ * [[OrderAbove]]), as the search saw them.
  *
  * The plan holds only a light [[GroupAtRun]]. The graph, which can hold samples of rows, is in a cache of the JVM,
  * because a plan can live as long as a notebook. A group whose graph was evicted keeps its planned order.

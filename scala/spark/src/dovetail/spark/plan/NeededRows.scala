@@ -35,7 +35,7 @@ final class NeededRows(plan: LogicalPlan) {
   private def visit(plan: LogicalPlan, above: Option[Long]): Unit = {
     above.foreach(needed.put(plan, _))
     val rows = NeededRows.limit(plan).map(n => above.fold(n)(math.min(_, n)))
-    plan.children.foreach(visit(_, rows.orElse(if (NeededRows.streams(plan)) above else None)))
+    plan.children.foreach(input => visit(input, rows.orElse(if (NeededRows.passes(plan, input)) above else None)))
   }
 }
 
@@ -44,6 +44,15 @@ private[plan] object NeededRows {
   private def limit(plan: LogicalPlan): Option[Long] = plan match {
     case _: GlobalLimit | _: LocalLimit => plan.maxRows.orElse(plan.maxRowsPerPartition)
     case _                              => None
+  }
+
+  /**
+   * Whether the operator passes on the rows of an input as it reads them. A join that the user has broadcast is in no
+   * group, and passes on the rows of its other input. Joins of a group are judged together, so they do not count here.
+   */
+  def passes(plan: LogicalPlan, input: LogicalPlan): Boolean = plan match {
+    case j: Join => SparkBuildSide.hinted(j).exists(side => JoinChoice.input(j, JoinChoice.other(side)) eq input)
+    case other   => streams(other)
   }
 
   /** Whether the operator produces rows as soon as it has read some. A filter may need more rows than it produces. */

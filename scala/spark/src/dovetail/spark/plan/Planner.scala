@@ -50,6 +50,9 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
   /** Whether joins may be reordered while the query runs. */
   val reordersAtRunTime: Boolean = conf.adaptiveExecutionEnabled && DovetailConf.AdaptiveReorder.get(conf)
 
+  /** Whether joins may get a hash table while the query runs. */
+  val hashesAtRunTime: Boolean = conf.adaptiveExecutionEnabled && DovetailConf.AdaptiveHash.get(conf)
+
   /** Whether Spark removes columns that nothing reads, after this rule. A setting may exclude rules. */
   def prunesColumns: Boolean = !conf.optimizerExcludedRules.exists(_.contains(ColumnPruning.ruleName))
 
@@ -134,7 +137,7 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
 
   /** Whether a semi join below a grouping saves enough. */
   def pays(reduction: GroupReduction): Boolean = {
-    val gain = reduction.gain(constants, facts.executors)
+    val gain = reduction.gain(constants, facts)
     gain > 0.0 && gain >= minGain
   }
 
@@ -267,7 +270,7 @@ final class Planner(conf: SQLConf, session: SparkSession, plan: LogicalPlan) {
   }
 
   private def hashTable: HashTable =
-    if (conf.adaptiveExecutionEnabled && DovetailConf.AdaptiveHash.get(conf)) memory.hashTable() else HashTable.none
+    if (hashesAtRunTime) memory.hashTable() else HashTable.none
 
   private def adaptiveBroadcastBytes: Double =
     if (!conf.adaptiveExecutionEnabled) 0.0

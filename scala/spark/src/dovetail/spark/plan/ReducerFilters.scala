@@ -9,6 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.aggregate.BloomFilterAggregate
 import org.apache.spark.sql.dovetail.group.SubqueryCopies
 import org.apache.spark.sql.dovetail.leaf.{FailingScan, LeafNames}
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates.ClassMember
+import org.apache.spark.sql.dovetail.stats.PlanStatistics
 import org.apache.spark.sql.internal.SQLConf
 
 /**
@@ -48,8 +49,12 @@ object ReducerFilters {
    *
    * @param most most keys of a filter for which there is room
    */
-  def rules(ready: PreparedGroup, planner: Planner, most: Long): ReducerRules =
-    if (!planner.reduces || most <= 0L) ReducerRules.none else allowed(ready, planner, most)
+  def rules(ready: PreparedGroup, planner: Planner, statistics: PlanStatistics, most: Long): ReducerRules =
+    if (!planner.reduces || most <= 0L) ReducerRules.none
+    else
+      allowed(ready, planner, most).copy(parts =
+        i => LeafNames.below(ready.leaves(i)).flatMap(statistics.rowGroups).fold(Double.PositiveInfinity)(_.toDouble)
+      )
 
   /** The same for any filter by the keys of other inputs, whatever the settings say of Bloom filters. */
   def allowed(ready: PreparedGroup, planner: Planner, most: Long): ReducerRules =

@@ -13,25 +13,35 @@ import org.apache.spark.sql.dovetail.predicates.{ComputedColumns, JoinCondition}
 private[plan] object SortedRows {
 
   /** Whether the join reads this one of its inputs as it comes. */
-  def apply(j: Join, input: LogicalPlan): Boolean = {
+  def apply(j: Join, input: LogicalPlan): Boolean = source(j, input).isDefined
+
+  /** The operator whose order lets the join read this one of its inputs as it comes. */
+  def source(j: Join, input: LogicalPlan): Option[LogicalPlan] = {
     val side = if (input eq j.left) 0 else 1
-    val keys = JoinCondition.keys(j).map(_.over(side))
-    keys.nonEmpty && sorted(input, keys)
+    source(input, JoinCondition.keys(j).map(_.over(side)))
   }
 
-  private def sorted(plan: LogicalPlan, keys: Seq[Expression]): Boolean = plan match {
-    case p: Project => ComputedColumns.replaced(keys, p.projectList).forall(sorted(p.child, _))
-    case f: Filter  => sorted(f.child, keys)
-    case j: Join    =>
+  /**
+   * The operator that returns the rows of a plan sorted by these keys: a sort-merge join, or a projection that computes
+   * the keys and is too large to look through. None if the rows are not sorted by them.
+   */
+  def source(plan: LogicalPlan, keys: Seq[Expression]): Option[LogicalPlan] = plan match {
+    case _ if keys.isEmpty => None
+    case p: Project        =>
+      ComputedColumns.replaced(keys, p.projectList).fold[Option[LogicalPlan]](Some(p))(source(p.child, _))
+    case f: Filter => source(f.child, keys)
+    case j: Join   =>
       SparkBuildSide(j) match {
         // a hash join keeps the order of the side that it does not broadcast
-        case Some(side) => SparkBuildSide.hasKeys(j) && sorted(JoinChoice.input(j, JoinChoice.other(side)), keys)
-        case None       =>
-          val pairs = JoinCondition.keys(j)
-          pairs.size == keys.size && pairs.forall(pair =>
+        case Some(side) if SparkBuildSide.hasKeys(j) => source(JoinChoice.input(j, JoinChoice.other(side)), keys)
+        case Some(_)                                 => None
+        case None                                    =>
+          val pairs  = JoinCondition.keys(j)
+          val sorted = pairs.size == keys.size && pairs.forall(pair =>
             keys.exists(k => k.semanticEquals(pair.left.expression) || k.semanticEquals(pair.right.expression))
           )
+          if (sorted) Some(j) else None
       }
-    case _ => false
+    case _ => None
   }
 }

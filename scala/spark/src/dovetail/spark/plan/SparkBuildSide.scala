@@ -24,7 +24,7 @@ object SparkBuildSide {
     else JoinDecision.broadcast(j).orElse(hinted(j)).orElse(if (hasKeys(j)) hashed(j) else looped(j))
 
   /** The side that a hint of the user broadcasts. Such a join is in no group, but may be above one. */
-  private def hinted(j: Join): Option[BuildSide] =
+  def hinted(j: Join): Option[BuildSide] =
     Seq(BuildLeft -> j.hint.leftHint, BuildRight -> j.hint.rightHint).collectFirst {
       case (side, Some(hint)) if hint.strategy.contains(BROADCAST) && builds(j, side) => side
     }

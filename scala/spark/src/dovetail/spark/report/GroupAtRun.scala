@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 
 /**
- * A join group that Dovetail may reorder while its query runs. It is a tag on the joins of the optimized plan, and
+ * A join group that Dovetail may change while its query runs. It is a tag on the joins of the optimized plan, and
  * Spark keeps the tag in adaptive execution. The relations below a join are identified by columns, as in
  * [[ActualRows]].
  *

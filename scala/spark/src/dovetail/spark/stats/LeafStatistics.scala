@@ -103,6 +103,9 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
       columns: Seq[Attribute]
   ): Map[Attribute, ImpliedRange] = footers.implied(leaf, ranges, columns)
 
+  /** Number of row groups that have the rows of a leaf, if the footers of all its files were read. */
+  def rowGroups(leaf: LeafNode): Option[Int] = footers.rowGroups(leaf).filter(_.all).map(_.groups.size)
+
   /** Share of a leaf's rows in row groups that may have values of a column between two numbers, if it is known. */
   def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] =
     footers.between(leaf, column, low, high)

@@ -59,6 +59,9 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   /** Reads ahead at the first question: a plan without joins to order has none. */
   def readWhenAsked(plan: LogicalPlan): Unit = unread = Some(plan)
 
+  /** Number of row groups that have the rows of a leaf, if all of its files are known. */
+  def rowGroups(leaf: LeafNode): Option[Int] = leaves.rowGroups(leaf)
+
   /** Share of a leaf's rows in row groups that may have values of a column between two numbers, if it is known. */
   def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] =
     leaves.between(leaf, column, low, high)
