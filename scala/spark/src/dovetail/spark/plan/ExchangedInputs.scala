@@ -33,15 +33,18 @@ object ExchangedInputs {
   /**
    * Tags each join of a running query's plan with the number of joins that may become hash joins, because the hash
    * tables of joins that end up in one task add up. Joins with a broadcast input do not count. Joins without a tag
-   * remain as Spark plans them: those that the user leaves to Spark, and those below an operator whose result depends
-   * on the place of its rows ([[RowPlaces]]), because a hash join returns the rows of a partition in another order.
+   * remain as Spark plans them: those that the user leaves to Spark, those whose keys Spark cannot hash, and those
+   * below an operator whose result depends on the place of its rows ([[RowPlaces]]), because a hash join returns the
+   * rows of a partition in another order.
    *
    * @param steering the user's instructions for this query
    */
   def count(plan: LogicalPlan, steering: Steering): Unit = {
     plan.foreach { case j: Join => j.unsetTagValue(Together); case _ => }
     val inOrder = ordered(plan)
-    val joins   = changeable(plan, steering).filterNot(j => j.children.exists(isBroadcast) || inOrder.contains(j))
+    val joins   = changeable(plan, steering).filterNot(j =>
+      j.children.exists(isBroadcast) || inOrder.contains(j) || SparkBuildSide.onlySorts(j)
+    )
     // Spark prunes files by a broadcast only as long as the plan of the broadcast stays as it was planned
     val pruned = prunes(plan)
     joins.filter(j => !pruned || prunes(j)).foreach(_.setTagValue(Together, joins.size))
