@@ -58,6 +58,18 @@ class OtherReadingsSuite extends DovetailSuite {
     }
   }
 
+  test("what another session has written to the catalog since this one has read the table stays") {
+    withStore { _ =>
+      withTables("t") {
+        spark.sql("CREATE TABLE t USING parquet AS SELECT id a, id b FROM range(100)")
+        assert(spark.table("t").count() == 100L)
+        spark.newSession().sql("ANALYZE TABLE t COMPUTE STATISTICS FOR COLUMNS b")
+        spark.sql("DOVETAIL ANALYZE TABLE t COLUMNS (a)").collect()
+        assert(inCatalog("t").get.colStats.keySet == Set("a", "b"))
+      }
+    }
+  }
+
   test("a part of a table's files is analyzed: the others keep their statistics") {
     withStore { d =>
       val path = d.resolve("p").toString

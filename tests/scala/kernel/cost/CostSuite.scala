@@ -285,6 +285,22 @@ class CostSuite extends AnyFunSuite {
     assert(found.best.joins.map(_.own.exchange).sum === each)
   }
 
+  test("a key that cannot be hashed: both sides are exchanged and sorted, however small they are") {
+    val graph  = GraphText("A 1000 bytes=20; B 10 bytes=30 broadcast; A.x:10=B.x:10")
+    val sorted = graph.copy(classes = graph.classes.map(_.copy(hashable = false)))
+    def joined(graph: JoinGraph, facts: ClusterFacts) =
+      new Search(graph, new PhysicalCosts(k, facts), Budget.unlimited).run(GraphText.shape("(A B)", graph)).original
+        .joins.last
+    val expected = join("A 1000 bytes=20; B 10 bytes=30; A.x:10=B.x:10", noSwap).own
+    val others   = Seq(ClusterFacts(), noSwap.copy(staticBytes = 1e6), noSwap.copy(hashTable = HashTable(1e9)))
+    for (facts <- noSwap +: others) {
+      assert(joined(graph, facts).method == BroadcastRight)
+      assert(joined(sorted, facts).choice().ways.map(_.method) == Vector(SortMerge))
+      assert(joined(sorted, facts).own.total === expected.total)
+    }
+    assert(joined(sorted, noSwap.copy(preferSortMerge = false)).method == SortMerge)
+  }
+
   private def table(graph: JoinGraph, costs: CostModel): (SubPlan, Sizer) = {
     val sizer = new Sizer(graph, new CardinalityModel(graph))
     val plans = new PlanTable(graph.size, sizer, costs, Budget.unlimited)

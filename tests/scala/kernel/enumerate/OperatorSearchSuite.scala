@@ -12,7 +12,7 @@ import dovetail.kernel.cost.{
   PhysicalCosts,
   SortMemory
 }
-import dovetail.kernel.graph.{JoinKind, RelSet, WideSet}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, Operator, RelSet, WideSet}
 import dovetail.kernel.{PlanGraph, RandomPlans}
 import dovetail.kernel.size.CardinalityModel
 
@@ -71,6 +71,26 @@ class OperatorSearchSuite extends AnyFunSuite {
       assert(ratios.forall(r => r > 1 - 1e-8 && r < 1.1), ratios.max)
       assert(ratios.count(_ > 1 + 1e-8) <= graphs / 100, ratios.filter(_ > 1 + 1e-8))
     }
+
+  test("physical, keys that cannot be hashed: as if the cluster could neither broadcast nor hash an input") {
+    val facts  = ClusterFacts(hashTable = HashTable(taskMemory = 1e6), staticBytes = 1e5)
+    val sorted = for (seed <- 1 to 200; p = plan(seed, 6) if p.graph.predicates.forall(_.sides.isEmpty)) yield {
+      val graph   = p.graph
+      val only    = graph.copy(
+        classes = graph.classes.map(_.copy(hashable = false)),
+        operators = graph.operators.map(o =>
+          if (o.execution == Operator.ByKeys) o.copy(execution = Operator.BySorting) else o
+        )
+      )
+      val alone   = graph.copy(relations = graph.relations.map(_.copy(broadcastable = false)))
+      def best(graph: JoinGraph, facts: ClusterFacts) =
+        new Search(graph, new PhysicalCosts(constants, facts), Budget.unlimited).run(p.written.shape).best
+      val (found, expected) = (best(only, facts), best(alone, noSwap))
+      assert(math.abs(found.cost.total / expected.cost.total - 1.0) < 1e-9, s"seed $seed")
+      found.joins.count(_.operator.exists(_.execution == Operator.BySorting))
+    }
+    assert(sorted.sum > 50)
+  }
 
   test("the parts of the joins add up to the cost of the tree, and operators keep their sides") {
     val costs = new PhysicalCosts(constants, ClusterFacts())

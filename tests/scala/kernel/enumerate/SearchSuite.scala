@@ -118,6 +118,18 @@ class SearchSuite extends AnyFunSuite {
       }
     }
 
+  test("physical, keys that cannot be hashed: as if the cluster could neither broadcast nor hash an input") {
+    val facts = ClusterFacts(hashTable = HashTable(taskMemory = 1e6), staticBytes = 1e5)
+    for (seed <- 1 to 40) {
+      val graph  = GraphText(shared(seed, 6))
+      val sorted = graph.copy(classes = graph.classes.map(_.copy(hashable = false)))
+      val alone  = graph.copy(relations = graph.relations.map(_.copy(broadcastable = false)))
+      val found  = search(sorted, new PhysicalCosts(constants, facts)).best
+      same(found.cost.total, search(alone, new PhysicalCosts(constants, noSwap)).best.cost.total, s"seed $seed")
+      assert(found.joins.forall(_.method == JoinMethod.SortMerge), s"seed $seed")
+    }
+  }
+
   test("physical, with a grouping above by some join keys: the cheapest of all, including the grouping's exchange") {
     val partitioned = for (seed <- 1 to 60; text <- Seq(random(seed, 6), shared(seed, 6))) yield {
       val r     = new Random(seed)

@@ -15,11 +15,12 @@ trait CostModel {
   /**
    * Offers the ways of joining `left` and `right` to `out` by an inner join.
    *
-   * @param key  classes that the two sides have in common: the hash key, as a partitioning mask; 0 if there is no key
-   *             or the key has no class
-   * @param equi whether there is an equality to hash or sort by
+   * @param key      classes that the two sides have in common: the hash key, as a partitioning mask; 0 if there is no
+   *                 key or the key has no class
+   * @param equi     whether there is an equality to hash or sort by
+   * @param hashable whether the engine can hash by these equalities; otherwise it sorts by them
    */
-  def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit
+  def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean, hashable: Boolean): Unit
 
   /**
    * Cost of a Bloom filter in front of an input. None if the model does not support such filters, so that none is made.
@@ -54,13 +55,13 @@ final class CardWeightCosts(weight: Double) extends CostModel {
   def scan(leaf: SubPlan): Double              = 0.0
   def filter(work: FilterWork): Option[Double] = None
 
-  def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit =
+  def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean, hashable: Boolean): Unit =
     out.offer(left.cost(0) + right.cost(0) + own(out), 0L, method(equi), left, 0, right, 0, 0.0)
 
   private def method(equi: Boolean): JoinMethod = if (equi) JoinMethod.Unspecified else JoinMethod.NestedLoop
 
   def join(left: SubPlan, right: SubPlan, out: SubPlan, operator: OperatorJoin): Unit =
-    join(left, right, out, 0L, operator.equi)
+    join(left, right, out, 0L, operator.equi, operator.hashable)
 
   def parts(out: SubPlan, i: Int): Cost                         = Cost(output = own(out))
   def parts(out: SubPlan, i: Int, operator: OperatorJoin): Cost = parts(out, i)
@@ -75,6 +76,7 @@ final class CardWeightCosts(weight: Double) extends CostModel {
  * @param leftKey  keys on the left side, as a partitioning mask; 0 if there are none
  * @param rightKey keys on the right side, as a partitioning mask; 0 if there are none
  * @param equi     whether there is an equality to hash or sort by
+ * @param hashable whether the engine can hash by the equalities; otherwise it sorts by them
  * @param copies   whether the engine broadcasts one side in any case; it is the right side if there is an equality
  * @param keys     share of all pairs of rows whose keys are equal
  * @param residual share of these pairs that the rest of the condition keeps
@@ -84,6 +86,7 @@ final case class OperatorJoin(
     leftKey: Long,
     rightKey: Long,
     equi: Boolean,
+    hashable: Boolean,
     copies: Boolean,
     keys: Double,
     residual: Double

@@ -12,10 +12,11 @@ import dovetail.kernel.profile.Estimate
  * if a sort-merge join on that key returned it, it needs no sort either. If one of two exchanged inputs is clearly
  * smaller and fits, it is hashed instead of both being sorted ([[HashTable]]). Work after an exchange counts as the
  * time of its slowest task times the number of tasks ([[KeySkew]]). The part of a sort that does not fit into memory
- * goes to disk ([[SortMemory]]). A broadcast may save part of a scan ([[ScanPruning]]). A predicate beside the
- * equalities of a join is tested on every pair of rows with equal keys. Each pair that it drops costs as much as a pair
- * of a nested loop. The pairs of a nested loop count as the time of the tasks that read its streamed side times the
- * number of all tasks, so a table that one task reads makes a loop expensive.
+ * goes to disk ([[SortMemory]]). A join by a key that Spark cannot hash sorts both sides, however small they are. A
+ * broadcast may save part of a scan ([[ScanPruning]]). A predicate beside the equalities of a join is tested on every
+ * pair of rows with equal keys. Each pair that it drops costs as much as a pair of a nested loop. The pairs of a nested
+ * loop count as the time of the tasks that read its streamed side times the number of all tasks, so a table that one
+ * task reads makes a loop expensive.
  *
  * @param loopsAtMost whether nested loops are priced by the most rows that their inputs may have, and not by estimates
  */
@@ -30,19 +31,19 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts, loopsAt
 
   def filter(work: FilterWork): Option[Double] = Some(work.cost(constants, facts))
 
-  def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean): Unit = {
+  def join(left: SubPlan, right: SubPlan, out: SubPlan, key: Long, equi: Boolean, hashable: Boolean): Unit = {
     if (!equi) loops(left, right, out, smaller(left, right))
     else {
       val repartition = moved(out)
       val dropped     = droppedPairs(left, right, out)
       val output      = outputOf(out) + dropped
-      if (canBroadcast(right))
+      if (hashable && canBroadcast(right))
         broadcasts(left, right, out, BroadcastRight, output - pruned(left, right, key), repartition)
-      if (canBroadcast(left))
+      if (hashable && canBroadcast(left))
         broadcasts(right, left, out, BroadcastLeft, output - pruned(right, left, key), repartition)
       // if the engine broadcasts by itself, there is no shuffled join to choose
-      if (!left.broadcast && !right.broadcast)
-        shuffled(left, right, out, key, key, key, SwapEither, dropped, repartition)
+      if (!hashable || (!left.broadcast && !right.broadcast))
+        shuffled(left, right, out, key, key, key, if (hashable) SwapEither else OnlySorts, dropped, repartition)
     }
   }
 
@@ -56,10 +57,11 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts, loopsAt
       val repartition = moved(out)
       val dropped     = droppedPairs(left, right, operator)
       val output      = outputOf(out) + dropped
-      if (operator.copies || (operator.broadcastsRight && canBroadcast(right)))
+      val mayCopy     = operator.broadcastsRight && operator.hashable
+      if (operator.copies || (mayCopy && canBroadcast(right)))
         broadcasts(left, right, out, BroadcastRight, output - pruned(left, right, operator), repartition)
-      if (!operator.copies && !(operator.broadcastsRight && right.broadcast)) {
-        val swap = if (operator.broadcastsRight) SwapRight else SwapNone
+      if (!operator.copies && !(mayCopy && right.broadcast)) {
+        val swap = if (!operator.hashable) OnlySorts else if (operator.broadcastsRight) SwapRight else SwapNone
         shuffled(
           left,
           right,
@@ -177,17 +179,18 @@ final class PhysicalCosts(constants: CostConstants, facts: ClusterFacts, loopsAt
     val inputs  = left.cost(l) + right.cost(r) + shuffle.exchanges
     val b       = if (swap == SwapRight) right else smaller(left, right)
     val s       = other(b, left, right)
+    val swaps   = swap == SwapEither || swap == SwapRight
     // Adaptive execution broadcasts an input that an exchange for this join has measured. The other one keeps its
     // partitioning, if it is not exchanged.
-    if (shuffle.moves(b) && swap != SwapNone && b.bytes <= facts.broadcastBytes) {
+    if (shuffle.moves(b) && swaps && b.bytes <= facts.broadcastBytes) {
       val stays = if (shuffle.movesBoth) 0L else s.partitioning(if (s eq left) l else r)
       out.offer(inputs + broadcast(b) + probe(s) + output, stays, ShuffledThenBroadcast, left, l, right, r, repartition)
-    } else if (!facts.preferSortMerge)
+    } else if (!facts.preferSortMerge && swap != OnlySorts)
       out.offer(inputs + shuffle.hashes(b) + shuffle.output, outKey, ShuffledHash, left, l, right, r, repartition)
     else {
       val (l0, r0) = (left.best, right.best)
       val made     = shuffle.output
-      val hash     = swap != SwapNone && hashed(b, s) && missing(left, l0, leftKey) && missing(right, r0, rightKey)
+      val hash     = swaps && hashed(b, s) && missing(left, l0, leftKey) && missing(right, r0, rightKey)
       if (hash) {
         val exchanged = left.cost(l0) + right.cost(r0) + exchange(left) + exchange(right)
         out.offer(exchanged + shuffle.hashes(b) + made, outKey, ShuffledHash, left, l0, right, r0, repartition)
@@ -379,4 +382,10 @@ object PhysicalCosts {
   private val SwapNone   = 0
   private val SwapRight  = 1
   private val SwapEither = 2
+
+  /**
+   * Neither side, and none is hashed. If Spark does not prefer sorts, no sort has a price, so these joins seem cheaper
+   * than they are.
+   */
+  private val OnlySorts = 3
 }

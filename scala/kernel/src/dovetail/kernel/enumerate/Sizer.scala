@@ -3,7 +3,7 @@ package dovetail.kernel.enumerate
 import scala.collection.immutable.BitSet
 
 import dovetail.kernel.cost.{BroadcastMemory, CostModel, ExchangeAbove, OperatorJoin, SubPlan}
-import dovetail.kernel.graph.{JoinGraph, JoinKind, RelSet, Step, WideSet, Words}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, Operator, RelSet, Step, WideSet, Words}
 import dovetail.kernel.profile.{Assumptions, Estimate, Width}
 import dovetail.kernel.size.CardinalityModel
 
@@ -52,7 +52,11 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
   private val columns                = graph.relations.map(_.rowBytes).toArray
   private val buffer                 = new Array[Int](graph.size)
 
-  // hash-joinable predicates outside all classes
+  // the classes by which the engine can only sort
+  private val unhashed: Long =
+    graph.classes.filterNot(_.hashable).foldLeft(0L)((mask, c) => mask | SubPlan.classBit(c.index))
+
+  // equalities outside all classes; priced as if the engine could hash them, because they are rare
   private val equalities: Vector[(Set[Int], Set[Int])] = graph.predicates.flatMap(_.sides).map { case (l, r) =>
     (l.toSet, r.toSet)
   }
@@ -193,6 +197,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
       equalities.foldLeft(0L)((k, e) => k | keys.bit(e._1)),
       equalities.foldLeft(0L)((k, e) => k | keys.bit(e._2)),
       o.equi,
+      o.execution != Operator.BySorting,
       o.copies,
       model.shareOfKeys(o),
       // such an equality is a hash key, and also a part of the selectivity
@@ -210,7 +215,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
     step.operator match {
       case None =>
         val key = left.classes & right.classes
-        costs.join(left, right, out, key, key != 0L || loose)
+        costs.join(left, right, out, key, key != 0L || loose, (key & unhashed) == 0L)
       case Some(o) => if (step.swapped) costs.join(right, left, out, operators(o.index))
         else costs.join(left, right, out, operators(o.index))
     }

@@ -67,8 +67,11 @@ final case class Member(
 /**
  * An equivalence class: expressions over several relations that equality predicates make equal. `a.x = b.y AND b.y =
  * c.z` is one class of three members, so it joins a with c as well.
+ *
+ * @param hashable whether the engine can hash the members. Otherwise a join by this class sorts both of its inputs,
+ *                 even if it has other keys as well.
  */
-final case class EquivalenceClass(index: Int, members: Vector[Member]) {
+final case class EquivalenceClass(index: Int, members: Vector[Member], hashable: Boolean = true) {
   require(members.size >= 2, "a class has at least two members")
   val relations: Vector[Int] = members.map(_.relation).distinct.sorted
 
@@ -218,6 +221,10 @@ final case class JoinGraph(
   /** Classes that two relations have in common, ascending. */
   def sharedClasses(a: Int, b: Int): Vector[Int] = classesOf(a).filter(classesOf(b).contains)
 
+  /** Whether the engine can hash all classes by which an inner join of these two sets finds its pairs. */
+  def hashable(left: Seq[Int], right: Seq[Int]): Boolean =
+    classes.forall(c => c.hashable || !c.relations.exists(left.contains) || !c.relations.exists(right.contains))
+
   /** Whether nothing but classes connects relations of the set. */
   def onlyClasses(set: Seq[Int]): Boolean = !predicates.exists(_.relations.forall(set.contains))
 
@@ -245,8 +252,8 @@ final case class JoinGraph(
     (if (k < classes.size) levels.isTop(reduced)
      else {
        val o = operatorOf(k - classes.size)
-       o.kind != JoinKind.FullOuter && o.execution == Operator.ByKeys && o.right.contains(reduced) &&
-       levels.levelOf(reduced) == Levels.right(o.index)
+       o.kind != JoinKind.FullOuter && (o.execution == Operator.ByKeys || o.execution == Operator.BySorting) &&
+       o.right.contains(reduced) && levels.levelOf(reduced) == Levels.right(o.index)
      })
 
   /** Joint NDV of a relation's members in several classes, or None if nobody counted it. */

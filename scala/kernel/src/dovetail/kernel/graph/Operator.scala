@@ -100,6 +100,9 @@ object Operator {
   /** By hashing or sorting by the equalities; by comparing all pairs if there are none. */
   case object ByKeys extends Execution
 
+  /** By sorting by the equalities: the engine cannot hash the values of one of them. */
+  case object BySorting extends Execution
+
   /** By a hash table of the whole right side, which is always broadcast: a NOT IN of one column. */
   case object ByCopy extends Execution
 

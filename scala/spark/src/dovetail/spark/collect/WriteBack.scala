@@ -76,9 +76,12 @@ object WriteBack {
       c.name -> columnStat(c, statistics.rows, histograms).toCatalogColumnStat(c.name, c.dataType)
     )
     val replaced = shown.map(_.name).toSet
-    val before   = table.stats.map(_.colStats).getOrElse(Map.empty).filterNot { case (name, _) => replaced(name) }
+    val catalog  = session.sessionState.catalog
     try {
-      session.sessionState.catalog.alterTableStats(
+      // as the catalog has them now: the session may have cached the table before another one changed them
+      val others = catalog.getTableMetadata(table.identifier).stats.map(_.colStats).getOrElse(Map.empty)
+      val before = others.filterNot { case (name, _) => replaced(name) }
+      catalog.alterTableStats(
         table.identifier,
         Some(CatalogStatistics(
           sizeInBytes = BigInt(statistics.bytes),

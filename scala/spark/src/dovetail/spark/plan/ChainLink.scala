@@ -30,7 +30,7 @@ final class ChainLink private (val join: Join, val side: BuildSide) {
    */
   def looksUp: Boolean = isBroadcast || (AdaptiveInput.complete(build) match {
     case Some(q: ShuffleQueryStageExec) =>
-      JoinChoice.hint(join, side).forall(_.strategy.isEmpty) &&
+      !SparkBuildSide.onlySorts(join) && JoinChoice.hint(join, side).forall(_.strategy.isEmpty) &&
       q.getRuntimeStatistics.sizeInBytes <= ChainLink.broadcastBytes(join)
     case _ => false
   })

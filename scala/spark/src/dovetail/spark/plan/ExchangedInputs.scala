@@ -33,9 +33,9 @@ object ExchangedInputs {
   /**
    * Tags each join of a running query's plan with the number of joins that may become hash joins, because the hash
    * tables of joins that end up in one task add up. Joins with a broadcast input do not count. Joins without a tag
-   * remain as Spark plans them: those that the user leaves to Spark, those below an operator whose result depends on
-   * the place of its rows ([[RowPlaces]]), because a hash join returns the rows of a partition in another order, and
-   * those whose order saves a sort ([[OrderAbove]]).
+   * remain as Spark plans them: those that the user leaves to Spark, those whose keys Spark cannot hash, those below an
+   * operator whose result depends on the place of its rows ([[RowPlaces]]), because a hash join returns the rows of a
+   * partition in another order, and those whose order saves a sort ([[OrderAbove]]).
    *
    * @param steering the user's instructions for this query
    */
@@ -43,8 +43,9 @@ object ExchangedInputs {
     plan.foreach { case j: Join => j.unsetTagValue(Together); case _ => }
     val inOrder = ordered(plan)
     val used    = OrderAbove(plan, _.children.forall(exchanged(_).isDefined))
-    val joins   = changeable(plan, steering)
-      .filterNot(j => j.children.exists(isBroadcast) || inOrder.contains(j) || used.contains(j))
+    val joins   = changeable(plan, steering).filterNot(j =>
+      j.children.exists(isBroadcast) || inOrder.contains(j) || used.contains(j) || SparkBuildSide.onlySorts(j)
+    )
     // Spark prunes files by a broadcast only as long as the plan of the broadcast stays as it was planned
     val pruned = prunes(plan)
     joins.filter(j => !pruned || prunes(j)).foreach(_.setTagValue(Together, joins.size))

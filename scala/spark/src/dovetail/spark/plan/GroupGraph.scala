@@ -195,11 +195,12 @@ final class GroupGraph(
 
   /**
    * Of equalities that NULL satisfies, as NOT IN makes them, Spark has a hash table only for a single one, and some
-   * lines only if the right side is small.
+   * lines only if the right side is small. If Spark cannot hash a key, it sorts by all keys.
    */
   private def execution(o: WrittenJoin, conjuncts: Vector[OperatorConjunct]): Operator.Execution = {
     val (aware, others) = conjuncts.partition(_.condition.equality.exists(_.kind == JoinCondition.NullAware))
-    if (aware.isEmpty || others.exists(_.condition.across(o.left.contains, o.right.contains))) Operator.ByKeys
+    val keys            = others.map(_.condition).filter(_.across(o.left.contains, o.right.contains))
+    if (aware.isEmpty || keys.nonEmpty) { if (keys.forall(_.hashable)) Operator.ByKeys else Operator.BySorting }
     else if (
       o.kind == JoinKind.Anti && conjuncts.size == 1 && aware.head.key.nonEmpty &&
       planner.hashesNotIn(o.right.map(leaves(_)))

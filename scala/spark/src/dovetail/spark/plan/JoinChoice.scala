@@ -84,7 +84,8 @@ final class JoinChoice(session: SparkSession) extends SparkStrategy {
 
   /** A nested loop may copy either side, and the one that was chosen stays: the other one may take too much memory. */
   private def broadcastSide(j: Join): Option[BuildSide] = JoinDecision.broadcast(j).filter(side =>
-    !SparkBuildSide.hasKeys(j) || (JoinChoice.builds(j.joinType, side) && !provenLarge(JoinChoice.input(j, side)))
+    !SparkBuildSide.hasKeys(j) || (JoinChoice.builds(j.joinType, side) && !SparkBuildSide.onlySorts(j) &&
+      !provenLarge(JoinChoice.input(j, side)))
   )
 
   /** Whether the side has been computed meanwhile, and is larger than Spark's broadcast threshold. */

@@ -17,10 +17,12 @@ object SparkBuildSide {
 
   /**
    * The side that is broadcast: by Dovetail's choice, or by Spark's choice, which depends on sizes. Of two sides of the
-   * same size, Spark takes the right one. None if both sides are read.
+   * same size, Spark takes the right one. None if both sides are read. That is so whatever the sizes, decisions and
+   * hints are if Spark can only sort by the keys.
    */
   def apply(j: Join): Option[BuildSide] =
     if (isNullAware(j)) Some(BuildRight)
+    else if (onlySorts(j)) None
     else JoinDecision.broadcast(j).orElse(hinted(j)).orElse(if (hasKeys(j)) hashed(j) else looped(j))
 
   /** The side that a hint of the user broadcasts. Such a join is in no group, but may be above one. */
@@ -85,6 +87,9 @@ object SparkBuildSide {
 
   /** Whether the join has an equality between its sides. Otherwise it cannot be a hash join. */
   def hasKeys(j: Join): Boolean = JoinCondition.keys(j).nonEmpty
+
+  /** Whether Spark cannot hash one of the keys of the join. It then sorts both inputs by all keys. */
+  def onlySorts(j: Join): Boolean = JoinCondition.keys(j).exists(!_.hashable)
 
   private def broadcasts(j: Join, side: BuildSide): Boolean =
     builds(j, side) && !JoinDecision.kept(j).contains(side) && isSmall(j, side)

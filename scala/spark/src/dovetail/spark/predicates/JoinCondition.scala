@@ -19,6 +19,9 @@ final case class JoinCondition(
     equality: Option[JoinCondition.Equality]
 ) {
 
+  /** Whether Spark can hash the sides of the equality, if the conjunct is one. */
+  def hashable: Boolean = equality.forall(_.hashable)
+
   /** The relations of the two sides, if Spark can hash or sort by the sides for every kind of join. */
   def sides: Option[(Vector[Int], Vector[Int])] =
     equality.filter(_.kind != JoinCondition.NullAware).map(e => (e.left.relations, e.right.relations))
@@ -59,6 +62,13 @@ object JoinCondition {
   final case class Side(expression: Expression, relations: Vector[Int])
 
   final case class Equality(kind: Kind, left: Side, right: Side) {
+
+    /**
+     * Whether Spark can hash the two sides. If it cannot hash one key of a join, it sorts both inputs, however small
+     * they are. Two columns are hashed whatever their collation, if they were written in the condition of the join:
+     * Spark then compares their collation keys.
+     */
+    def hashable: Boolean = HashableKeys(left.expression.dataType) && HashableKeys(right.expression.dataType)
 
     /** The expression of the side that reads a relation. */
     def over(relation: Int): Expression = (if (left.relations.contains(relation)) left else right).expression

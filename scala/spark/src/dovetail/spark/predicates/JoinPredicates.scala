@@ -81,7 +81,11 @@ final class JoinPredicates(outputs: Vector[AttributeSet], conjuncts: Vector[Plac
   def equivalenceClasses(profiles: Vector[RelationProfile], text: Expression => String): Vector[EquivalenceClass] =
     members.zipWithIndex.map { case (ms, i) =>
       PlanningTime.check()
-      EquivalenceClass(i, ForeignKeys(ms.map(member(_, profiles, text)), profiles))
+      EquivalenceClass(
+        i,
+        ForeignKeys(ms.map(member(_, profiles, text)), profiles),
+        ms.forall(m => HashableKeys(m.expression.dataType))
+      )
     }
 
   /**

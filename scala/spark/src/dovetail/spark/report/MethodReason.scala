@@ -4,7 +4,7 @@ import scala.util.control.NonFatal
 
 import dovetail.kernel.cost.{JoinMethod, MethodChoice}
 import dovetail.kernel.enumerate.JoinTree
-import dovetail.kernel.graph.{JoinGraph, JoinKind}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, Operator}
 import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
@@ -52,6 +52,8 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
       case JoinMethod.ShuffledThenBroadcast =>
         val side = if (join.kind == JoinKind.Inner) smaller else right
         Some(s"${notPlanned(side, choice)}; adaptive execution broadcasts it if it turns out small")
+      case JoinMethod.SortMerge if !hashable(join) =>
+        Some("Spark cannot hash strings of this collation, so it sorts both inputs whatever their sizes")
       case JoinMethod.SortMerge    => Some(shuffled(join.kind, left, right, smaller, choice))
       case JoinMethod.ShuffledHash =>
         val side = if (join.kind == JoinKind.Inner) smaller else right
@@ -60,6 +62,11 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
             "nothing is sorted"
         )
     }
+  }
+
+  private def hashable(join: JoinTree.Join): Boolean = join.operator match {
+    case Some(o) => o.execution != Operator.BySorting
+    case None    => graph.hashable(join.left.relations, join.right.relations)
   }
 
   private def sides(
