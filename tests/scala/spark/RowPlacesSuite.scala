@@ -143,8 +143,7 @@ class RowPlacesSuite extends StarSuite {
             s"SELECT id & 1 FROM ($all) LIMIT 2",
             s"($all) UNION ALL ($all) LIMIT 3",
             // a join with a hint is in no group, and streams the other rows
-            s"SELECT /*+ BROADCAST(few) */ * FROM ($all) q JOIN (VALUES (1), (2)) few(n) ON q.id = few.n LIMIT 2",
-            s"SELECT /*+ BROADCAST(few) */ * FROM ($all) q SEMI JOIN (VALUES (1)) few(n) ON q.id = few.n LIMIT 2"
+            s"SELECT /*+ BROADCAST(few) */ * FROM ($all) q JOIN (VALUES (1), (2)) few(n) ON q.id = few.n LIMIT 2"
           ).foreach {
             sql =>
               assert(!taken(sql) && reasons(sql).exists(_.contains("the query needs only")), reasons(sql))

@@ -75,14 +75,14 @@ class OperatorSearchSuite extends AnyFunSuite {
   test("physical, keys that cannot be hashed: as if the cluster could neither broadcast nor hash an input") {
     val facts  = ClusterFacts(hashTable = HashTable(taskMemory = 1e6), staticBytes = 1e5)
     val sorted = for (seed <- 1 to 200; p = plan(seed, 6) if p.graph.predicates.forall(_.sides.isEmpty)) yield {
-      val graph   = p.graph
-      val only    = graph.copy(
+      val graph = p.graph
+      val only  = graph.copy(
         classes = graph.classes.map(_.copy(hashable = false)),
         operators = graph.operators.map(o =>
           if (o.execution == Operator.ByKeys) o.copy(execution = Operator.BySorting) else o
         )
       )
-      val alone   = graph.copy(relations = graph.relations.map(_.copy(broadcastable = false)))
+      val alone = graph.copy(relations = graph.relations.map(_.copy(broadcastable = false)))
       def best(graph: JoinGraph, facts: ClusterFacts) =
         new Search(graph, new PhysicalCosts(constants, facts), Budget.unlimited).run(p.written.shape).best
       val (found, expected) = (best(only, facts), best(alone, noSwap))
