@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail
 
-import java.io.IOException
+import java.io.{FileNotFoundException, IOException}
 import java.nio.file.{Files, Path}
 
 import dovetail.kernel.cost.{CostConstants, CostText}
@@ -54,14 +54,20 @@ class CalibrateSuite extends DovetailSuite {
     }
   }
 
-  test("a file system that fails for a while costs the measured constants only for that while") {
+  for (
+    (kind, fault) <- Seq[(String, () => IOException)](
+      "a file system that fails" -> (() => new IOException("503 Slow Down")),
+      // Java has no other exception for it
+      "a file that this user may not read" -> (() => new FileNotFoundException("503 Slow Down (Permission denied)"))
+    )
+  ) test(s"$kind for a while costs the measured constants only for that while") {
     withDirectory { d =>
       withConf(WatchedFileSystem.setting) {
         val directory = new HadoopPath(s"${WatchedFileSystem.Scheme}:$d")
         Files.writeString(d.resolve("cluster.costs"), "merge=7")
         var now    = 0L
         val stored = new StoredCosts(new StoreFiles(directory, spark.sessionState.newHadoopConf()), () => now)
-        WatchedFileSystem.beforeOpen = _ => throw new IOException("503 Slow Down")
+        WatchedFileSystem.beforeOpen = _ => throw fault()
         val (found, lines) =
           try LogCapture("dovetail")(stored.constants)
           finally WatchedFileSystem.beforeOpen = (_: HadoopPath) => ()

@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail
 
+import java.util.Locale
+
 import dovetail.kernel.cost.{CostConstants, CostText}
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.plans.LeftSemi
@@ -82,7 +84,12 @@ class SemiJoinReductionSuite extends DovetailSuite with SuiteTables {
 
   test("a correlated subquery is computed for the keys of the table that it is correlated with, and explain says so") {
     reduces(correlated)
-    val reasons = withoutIdempotenceCheck(traced(correlated)._2.groups.map(_.reason))
+    // numbers are written in the same way in all locales
+    val locale = Locale.getDefault
+    Locale.setDefault(Locale.GERMANY)
+    val reasons =
+      try withoutIdempotenceCheck(traced(correlated)._2.groups.map(_.reason))
+      finally Locale.setDefault(locale)
     assert(
       reasons.exists(
         _.matches("(?s).*aggregate\\(sale\\) is computed only for the keys of part, about [0-3]\\.\\d % of its rows.*")

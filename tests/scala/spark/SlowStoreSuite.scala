@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail
 
-import java.io.IOException
+import java.io.{EOFException, IOException}
 import java.nio.file.{Files, Path}
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 
@@ -252,12 +252,51 @@ class SlowStoreSuite extends DovetailSuite with BeforeAndAfterAll {
   /** Planning time in milliseconds of which no look-up takes a quarter, on a loaded machine either. */
   private val LongMillis = 60000L
 
+  test("a fault of the file system while the stored statistics are read does not overwrite them, a broken file does") {
+    withDirectory { d =>
+      withConf(WatchedFileSystem.setting) {
+        val files = new StoreFiles(
+          new HadoopPath(s"${WatchedFileSystem.Scheme}:$d"),
+          spark.sessionState.newHadoopConf()
+        )
+        val store                      = new StatisticsStore(files)
+        def update(name: String): Unit = store.update("file:/t")(_ => StoreWriter.table("file:/t", name, 1))
+        update("first")
+        val list = Files.list(d)
+        val file =
+          try list.toArray.map(_.asInstanceOf[Path]).find(_.toString.endsWith(StoreFiles.Suffix)).get
+          finally list.close()
+        val before = Files.readAllBytes(file).toSeq
+        LogCapture("dovetail") {
+          Seq[() => Throwable](
+            () => new EOFException("End of File Exception between local host and name node"),
+            () => new IllegalStateException("Connection pool shut down")
+          ).foreach { fault =>
+            WatchedFileSystem.beforeOpen = _ => throw fault()
+            try assert(intercept[IOException](update("second")).getMessage.contains("are not overwritten"), fault())
+            finally WatchedFileSystem.beforeOpen = (_: HadoopPath) => ()
+            assert(Files.readAllBytes(file).toSeq == before, fault())
+          }
+          Files.write(file, before.take(before.size / 2).toArray)
+          update("third")
+        }
+        assert(storeAt(d).find("file:/t").exists(_.header.name == "third-1"))
+      }
+    }
+  }
+
   test("parts that could not be read because of the file system are read by the next query; broken ones are not") {
     withParts { directory =>
-      WatchedFileSystem.beforeOpen = _ => throw new IOException("503 Slow Down")
-      try assert(!known(part("p", 1)).fresh)
-      finally WatchedFileSystem.beforeOpen = (_: HadoopPath) => ()
-      assert(known(part("p", 1)).fresh && known(part("p", 1)).rows == 1000L)
+      Seq[() => Throwable](
+        () => new IOException("503 Slow Down"),
+        () => new EOFException("End of File Exception between local host and name node"),
+        () => new IllegalStateException("Connection pool shut down")
+      ).zipWithIndex.foreach { case (fault, i) =>
+        WatchedFileSystem.beforeOpen = _ => throw fault()
+        try assert(!known(part("p", i)).fresh, fault())
+        finally WatchedFileSystem.beforeOpen = (_: HadoopPath) => ()
+        assert(known(part("p", i)).fresh && known(part("p", i)).rows == 1000L, fault())
+      }
 
       val list = Files.list(directory)
       val file =

@@ -6,13 +6,11 @@ import java.util.concurrent.TimeUnit
 
 import scala.util.Random
 
-import com.fasterxml.jackson.databind.node.JsonNodeFactory
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
-import org.apache.spark.sql.dovetail.base.BoundedJson
 import org.apache.spark.sql.dovetail.stats.StoredTables
-import org.apache.spark.sql.dovetail.store.{JsonList, StatisticsStore, StoreFiles, StoreLock, TableFile}
+import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles, TableFile}
 import org.apache.spark.sql.dovetail.table.{GroupStatistics, TableStatistics}
 import org.scalatest.BeforeAndAfterAll
 
@@ -259,100 +257,6 @@ class StoreFaultsSuite extends DovetailSuite with BeforeAndAfterAll {
           spark.sql("DOVETAIL ANALYZE TABLE u").collect()
           assert(known("SELECT * FROM u").exists(_.fresh))
         }
-      }
-    }
-  }
-
-  test("while a list cannot be written: what it leaves out stays in the file, and what was removed does not") {
-    withList { (here, opened) =>
-      assert(here.add(Vector("a", "b", "c", "d")).isEmpty)
-      whileReadOnly(assert(here.change(_.filterNot(_ == "a")).isDefined && here.remove(_ == "b").isDefined))
-      assert(here.all == Vector("a", "c", "d") && opened().all == Vector("a", "b", "c", "d"))
-      assert(here.remove(_ == "b").isEmpty && opened().all == Vector("a", "c", "d"), "as soon as it can be written")
-    }
-  }
-
-  test("after a failed write only the changes are unsaved: what another application removes does not come back") {
-    withList { (here, opened) =>
-      assert(here.add(Vector("a", "b")).isEmpty)
-      whileReadOnly(assert(here.add(Vector("b", "c")).isDefined))
-      val places = here.all.map(here.place)
-      assert(places == Vector(here.file, here.file, "this application") && !here.isSaved)
-      assert(opened().remove(_ == "a").isEmpty)
-      assert(here.add(Vector("d")).isEmpty && here.isSaved)
-      assert(opened().all == Vector("b", "c", "d") && here.all == opened().all)
-    }
-  }
-
-  test("an empty change of a store that cannot be written needs no write") {
-    withList((here, _) => whileReadOnly(assert(here.remove(_ => true).isEmpty)))
-  }
-
-  /** Runs a test on a list in a file, and on the same list as another application opens it. */
-  private def withList(body: (JsonList[String], () => JsonList[String]) => Unit): Unit = withDirectory { d =>
-    withConf(WatchedFileSystem.setting) {
-      val path  = new HadoopPath(s"${WatchedFileSystem.Scheme}:$d")
-      val files = new StoreFiles(path, spark.sessionState.newHadoopConf())
-      body(list(files), () => list(files))
-    }
-  }
-
-  private def whileReadOnly(body: => Unit): Unit = {
-    WatchedFileSystem.readOnly = true
-    try body
-    finally WatchedFileSystem.readOnly = false
-  }
-
-  private def list(files: StoreFiles) = new JsonList[String](files, "list.json", "Entries", (text: String) => text)(
-    all => all.foldLeft(JsonNodeFactory.instance.arrayNode())(_ add _),
-    json => BoundedJson.elements(json).map(_.asText)
-  )
-
-  test("a list that no reader would accept is not written, and the others stay") {
-    withDirectory { d =>
-      val files = new StoreFiles(new HadoopPath(d.toString), new Configuration())
-      val here  = list(files)
-      assert(here.add(Vector("a")).isEmpty)
-      val why = here.add(Vector("x" * (17 << 20)))
-      assert(why.exists(w => w.contains("is left as it is") && w.contains("more than")), why)
-      assert(list(files).all == Vector("a"))
-      assert(here.remove(_.startsWith("x")).isEmpty && here.add(Vector("b")).isEmpty)
-      assert(list(files).all == Vector("a", "b"))
-    }
-  }
-
-  test("a file that cannot take the place of the old one leaves the old one") {
-    withDirectory { d =>
-      withConf(WatchedFileSystem.setting) {
-        val files = new StoreFiles(
-          new HadoopPath(s"${WatchedFileSystem.Scheme}:$d"),
-          spark.sessionState.newHadoopConf()
-        )
-        assert(list(files).add(Vector("a")).isEmpty)
-        for (fails <- Seq[() => Boolean](() => false, () => throw new java.io.IOException("lost"))) {
-          var left = 1
-          WatchedFileSystem.renames = to =>
-            if (to.getName != "list.json" || left == 0) true else { left -= 1; fails() }
-          try assert(list(files).add(Vector("b")).isDefined && left == 0)
-          finally WatchedFileSystem.renames = _ => true
-          assert(list(files).all == Vector("a") && names(d).forall(!_.endsWith(".tmp")), names(d))
-        }
-        assert(list(files).add(Vector("b")).isEmpty && list(files).all == Vector("a", "b"))
-      }
-    }
-  }
-
-  test("a writer that took too long does not release the lock of its successor") {
-    withDirectory { d =>
-      withConf(WatchedFileSystem.setting) {
-        val directory = new HadoopPath(s"${WatchedFileSystem.Scheme}:$d")
-        val file      = d.resolve(".dovetail.lock")
-        val lock = new StoreLock(StoreFiles.fileSystem(directory, spark.sessionState.newHadoopConf()), directory, false)
-        assert(lock(Files.exists(file)) && !Files.exists(file))
-        lock(Files.setLastModifiedTime(file, FileTime.fromMillis(1000)))
-        assert(Files.exists(file))
-        // the file is old by now, so its writer counts as dead
-        assert(lock(Files.exists(file)) && !Files.exists(file))
       }
     }
   }

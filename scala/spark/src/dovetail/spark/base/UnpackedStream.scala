@@ -3,6 +3,8 @@ package org.apache.spark.sql.dovetail.base
 import java.io.{ByteArrayInputStream, DataInputStream, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
 
+import scala.util.control.NonFatal
+
 import com.github.luben.zstd.ZstdInputStream
 
 /**
@@ -85,7 +87,7 @@ object UnpackedStream {
     if (bytes.length > most) throw new BrokenFile(s"${packed.length} bytes of it unpack to more than $most")
     val in = new UnpackedStream(bytes)
     val a  =
-      try read(in)
+      try BrokenFile.ofContent(read(in))
       catch { case _: java.io.EOFException => throw new BrokenFile("it ends too early") }
     in.end()
     a
@@ -100,3 +102,17 @@ object UnpackedStream {
 
 /** The content of a file does not match its format. Another read of the file gives the same result. */
 final class BrokenFile(why: String) extends IOException(why)
+
+object BrokenFile {
+
+  /**
+   * Makes something of content that is in memory. Whatever else than an IOException this throws, the content is to
+   * blame.
+   */
+  def ofContent[A](body: => A): A =
+    try body
+    catch {
+      case e: IOException => throw e
+      case NonFatal(e)    => throw new BrokenFile(ErrorCondition.text(e))
+    }
+}

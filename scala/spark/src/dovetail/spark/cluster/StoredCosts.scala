@@ -1,6 +1,5 @@
 package org.apache.spark.sql.dovetail.cluster
 
-import java.io.FileNotFoundException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.concurrent.TimeUnit
 
@@ -59,15 +58,19 @@ final private[dovetail] class StoredCosts(files: StoreFiles, clock: () => Long =
   /** The constants for as long as this JVM lives; None if the file may be readable later. */
   private def read(): Option[CostConstants] =
     try {
-      // a pipe has length 0, too, and would block the reader
-      if (files.stamp(Name).exists(_._2 == 0L)) throw new BrokenFile("it is empty")
-      Some(files.open(Name) { in =>
-        CostText.read(new String(in.readNBytes(MostBytes), UTF_8), CostConstants())
-          .fold(why => throw new BrokenFile(why), identity)
-      })
+      files.stamp(Name) match {
+        case None => Some(CostConstants())
+        // a pipe has length 0, too, and would block the reader
+        case Some((_, 0L)) => throw new BrokenFile("it is empty")
+        // a FileNotFoundException may also mean that this user may not read the file
+        case _ =>
+          Some(files.open(Name) { in =>
+            CostText.read(new String(in.readNBytes(MostBytes), UTF_8), CostConstants())
+              .fold(why => throw new BrokenFile(why), identity)
+          })
+      }
     } catch {
-      case _: FileNotFoundException => Some(CostConstants())
-      case e: BrokenFile            =>
+      case e: BrokenFile =>
         warn("", s"is ignored: ${e.getMessage}. Run DOVETAIL CALIBRATE again")
         Some(CostConstants())
       case Survivable(e) =>

@@ -67,8 +67,8 @@ object Aside {
       case e: InterruptedException => leave(place, thread); throw e
       case e: ExecutionException   => e.getCause match {
           // nobody has interrupted the thread that plans
-          case inner: InterruptedException => throw new IOException(s"$place was interrupted", inner)
-          case inner                       => throw inner
+          case inner if FailOpen.isInterruption(inner) => throw new IOException(s"$place was interrupted", e)
+          case inner                                   => throw inner
         }
     }
   }

@@ -4,8 +4,9 @@ import java.lang.ref.WeakReference
 import java.util.concurrent.atomic.AtomicBoolean
 import java.util.concurrent.{ConcurrentHashMap, ExecutionException, FutureTask, TimeoutException, TimeUnit}
 
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.fs.FileStatus
-import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionSet}
 import org.apache.spark.sql.dovetail.base.{BoundedCache, FailOpen}
@@ -59,7 +60,7 @@ object ListedFiles {
     val found =
       try aside(index)(once(listing, index, filters, begun))
       // the listing is a job of another query, which was cancelled
-      catch { case e: SparkException if FailOpen.isCancelled(e) && !begun.get => None }
+      catch { case NonFatal(e) if FailOpen.isCancelled(e) && !begun.get => None }
     if (listing.isWhole && begun.get) {
       if (found.nonEmpty) SlowListings.inTime(index) else if (fair) SlowListings.late(index)
     }

@@ -4,6 +4,7 @@ import java.util.Locale
 import java.util.concurrent.ConcurrentHashMap
 
 import dovetail.kernel.profile.Width
+import org.apache.spark.sql.dovetail.deadline.Retry
 
 /**
  * The statistics in the footer of one file, in terms that Parquet and ORC share. A [[FooterFormat]] makes it, the
@@ -210,7 +211,7 @@ final case class Distinct(ndv: Double, lengths: Option[Lengths])
  * queries have asked for so far.
  *
  * @param isTooLarge whether the footer was not read because the driver has no room for it
- * @param until      when to try the file again, on the clock of `System.nanoTime`, if it may be readable then
+ * @param until      when to try the file again ([[Retry]]), if it may be readable then
  */
 final class FooterEntry(
     val footer: Option[FileFooter],
@@ -222,7 +223,7 @@ final class FooterEntry(
   /** Approximate bytes of memory. */
   val bytes: Long = FooterEntry.OwnBytes + footer.fold(0L)(_.bytes)
 
-  def isOver: Boolean = until.exists(System.nanoTime() - _ >= 0L)
+  def isOver: Boolean = Retry.isDue(until)
 
   /** The same, without what served to find distinct values of these columns. */
   def without(columns: Set[String]): FooterEntry =

@@ -1,6 +1,5 @@
 package org.apache.spark.sql.dovetail.footers
 
-import java.io.{EOFException, IOException}
 import java.util.HashMap
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReferenceArray}
 import java.util.concurrent.{ConcurrentHashMap, CountDownLatch, TimeUnit}
@@ -11,7 +10,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.orc.FileFormatException
 import org.apache.spark.sql.dovetail.base.{FailOpen, SharedMemory}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
-import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
+import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime, Retry}
 
 /**
  * Files of a table to read, in reading order. `columns` finds the columns of a file whose distinct values are wanted.
@@ -94,10 +93,7 @@ final class FooterReading(maxMillis: Long) {
       case SharedMemory.TooLarge     => warn(file, SharedMemory.TooLarge); put(new FooterEntry(None, isTooLarge = true))
       case Survivable(e)             =>
         warn(file, e)
-        put(new FooterEntry(
-          None,
-          until = if (FooterReading.mayPass(e)) Some(System.nanoTime() + Aside.TriedAgainAfter) else None
-        ))
+        put(new FooterEntry(None, until = FooterReading.retry(e)))
     }
   }
 
@@ -126,7 +122,7 @@ final class FooterReading(maxMillis: Long) {
     } catch {
       case Survivable(e) =>
         warn(file, e)
-        if (!FooterReading.mayPass(e)) columns.foreach(c => entry.distinct.put(c.name, None))
+        if (FooterReading.retry(e).isEmpty) columns.foreach(c => entry.distinct.put(c.name, None))
     }
 
   private def warn(file: CachedFile, e: Throwable): Unit = {
@@ -271,11 +267,10 @@ object FooterReading {
   /** Longest budget in nanoseconds, about a century: its sums and its multiples do not overflow. */
   private val LongestNanos = Long.MaxValue / 64
 
-  /** Whether the same file may be readable later: its contents are not the fault. */
-  private def mayPass(e: Throwable): Boolean = e match {
-    case _: EOFException | _: FileFormatException => false
-    case _: IOException | _: OutOfMemoryError     => true
-    case _                                        => false
+  /** When to read a footer again; None if its contents are the fault, for which ORC has an IOException of its own. */
+  private def retry(e: Throwable): Option[Long] = e match {
+    case _: FileFormatException => None
+    case _                      => Retry.after(e)
   }
 
   /** Resets the extra time after a warm-up, whose reads served no query of a user. */

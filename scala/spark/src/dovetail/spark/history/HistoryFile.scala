@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.history
 
+import java.time.Instant
+
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
 import org.apache.spark.sql.dovetail.base.BoundedJson
@@ -67,7 +69,7 @@ object HistoryFile {
 
   private def read(node: JsonNode): Option[HistoryEntry] =
     try {
-      val (key, runs, at) = (node.path("key").asText, node.path("runs").asInt, node.path("at").asLong)
+      val (key, runs, at) = (node.path("key").asText, node.path("runs").asInt, time(node.path("at").asLong))
       val sets            = elements(node.path("sets")).map(s => fields(s.asText))
       def of(set: String) = set.split(',').map(_.toInt).toSet
       node.path("kind").asText match {
@@ -95,6 +97,12 @@ object HistoryFile {
         case _ => None
       }
     } catch { case _: NumberFormatException | _: IndexOutOfBoundsException => None }
+
+  /** The time of an entry; 0 if its writer's clock was ahead: such an entry must not outlive those of later runs. */
+  private def time(at: Long): Long = if (at > Instant.now().getEpochSecond + MostAhead) 0L else at
+
+  /** Seconds by which the clock of another machine may be ahead: clocks that are set differ by less than an hour. */
+  private val MostAhead = 3600L
 
   private def stamp(fields: Vector[String]): DataStamp =
     DataStamp(fields(0).toLong, fields(1).toInt, fields(2).toLong, fields(3).toLong)

@@ -225,7 +225,8 @@ object RunRecorder {
    * joins exclude the errors of their relations, because the next query corrects the relations first. A set that has
    * run with the same constants before says nothing new about other constants.
    *
-   * If statistics were collected while the query ran, the entry may tell of the new ones by now, and stays.
+   * If statistics were collected while the query ran, the entry may tell of the new ones by now, and stays. An entry of
+   * the future tells nothing: it was written while the clock was ahead.
    */
   private def errorsOf(
       key: String,
@@ -233,8 +234,8 @@ object RunRecorder {
       told: String => Option[HistoryEntry],
       at: Long
   ): GroupErrors = told(key) match {
-    case Some(e: GroupErrors) if isNewer(e, same.head._1.id) => e
-    case _                                                   => withErrorsOf(key, same, told, at)
+    case Some(e: GroupErrors) if e.at <= at && isNewer(e, same.head._1.id) => e
+    case _                                                                 => withErrorsOf(key, same, told, at)
   }
 
   private def isNewer(e: GroupErrors, than: GroupIdentity): Boolean =

@@ -1,12 +1,11 @@
 package org.apache.spark.sql.dovetail.leaf
 
-import scala.util.control.NonFatal
-
 import dovetail.kernel.cost.BroadcastMemory
 import dovetail.kernel.profile.{Estimate, RelationProfile}
 import org.apache.spark.sql.catalyst.expressions.AttributeSet
 import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, LeftAnti, LeftSemi}
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 
 /**
  * Spark's own decision to broadcast an input, by Spark's own size: the decision that Spark will make when it plans the
@@ -38,7 +37,7 @@ object SparkBroadcast {
   /** Spark's own size of an input; infinite if Spark finds none. */
   def bytes(input: LogicalPlan): Double =
     try PublishedRelations.asPlanned(input).stats.sizeInBytes.toDouble
-    catch { case NonFatal(_) | _: MatchError => Double.PositiveInfinity }
+    catch { case Survivable(_) => Double.PositiveInfinity }
 
   /**
    * Most bytes of memory that a broadcast of the input takes; None if nobody knows. Spark decides by the bytes of

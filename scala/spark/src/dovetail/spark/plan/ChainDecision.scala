@@ -1,6 +1,5 @@
 package org.apache.spark.sql.dovetail.plan
 
-import java.util.Locale
 import java.util.concurrent.atomic.AtomicLong
 
 import dovetail.kernel.cost.{ChainCosts, Cost, JoinMethod}
@@ -23,7 +22,7 @@ import org.apache.spark.sql.dovetail.base.{DovetailConf, KeyRangeFilter}
 import org.apache.spark.sql.dovetail.cluster.ClusterCosts
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.predicates.{Conjuncts, ExpressionText}
-import org.apache.spark.sql.dovetail.report.{EarlyMark, GroupAtRun, JoinReport, QError, RunTimeOrder}
+import org.apache.spark.sql.dovetail.report.{EarlyMark, GroupAtRun, JoinReport, QError, ReportNumbers, RunTimeOrder}
 import org.apache.spark.sql.execution.adaptive.{LogicalQueryStage => AdaptiveStage}
 
 /**
@@ -176,13 +175,13 @@ object ChainDecision {
       start.forall(_.isReady) && (start.forall(_.isBroadcast) || AdaptiveInput.complete(chain.probe).isDefined)
     }
 
-    private def percent(share: Double): String = "%.1f %%".formatLocal(Locale.ROOT, share * 100)
+    private def percent(share: Double): String = ReportNumbers.tenths(share * 100)
 
     private def differences: String = {
       val shown = news.sortBy { case (set, rows) => -QError(estimated(set), rows) }.take(Named).map {
         case (set, rows) =>
-          f"$rows%.0f rows of ${set.toVector.sorted.map(group.names).mkString(" and ")}, " +
-            f"estimated ${estimated(set)}%.0f"
+          s"${ReportNumbers.whole(rows)} rows of ${set.toVector.sorted.map(group.names).mkString(" and ")}, " +
+            s"estimated ${ReportNumbers.whole(estimated(set))}"
       }
       (shown ++ (if (news.size > Named) Vector(s"${news.size - Named} more") else Vector.empty)).mkString(", ")
     }

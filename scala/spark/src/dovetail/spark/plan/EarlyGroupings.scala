@@ -10,7 +10,7 @@ import org.apache.spark.sql.dovetail.deadline.PlanningTime
 import org.apache.spark.sql.dovetail.group.JoinGroup
 import org.apache.spark.sql.dovetail.grouping.EarlyPlace
 import org.apache.spark.sql.dovetail.leaf.{CanonicalForms, LeafNames, SparkBroadcast}
-import org.apache.spark.sql.dovetail.report.{EarlyMark, GroupReport, Trace}
+import org.apache.spark.sql.dovetail.report.{EarlyMark, GroupReport, ReportNumbers, Trace}
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
 /**
@@ -194,8 +194,8 @@ final class EarlyGroupings(
   private def note(place: EarlyPlace, groups: Double): String = {
     val tables = place.input.collectLeaves().collect { case l: LeafNode => LeafNames.name(l) }.distinct
     val keys   = place.keys.map(_.name)
-    f"the rows of ${tables.mkString(", ")} are grouped by ${keys.mkString(", ")} below the joins, about $groups%.0f " +
-      f"groups of ${statistics(place.input).rows.value}%.0f rows"
+    s"the rows of ${tables.mkString(", ")} are grouped by ${keys.mkString(", ")} below the joins, about " +
+      s"${ReportNumbers.whole(groups)} groups of ${ReportNumbers.whole(statistics(place.input).rows.value)} rows"
   }
 }
 

@@ -12,6 +12,7 @@ import org.apache.spark.sql.dovetail.group.{GroupNames, JoinGroup, SubqueryCopie
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.predicates.ComputedColumns.passedOn
 import org.apache.spark.sql.dovetail.predicates.JoinPredicates
+import org.apache.spark.sql.dovetail.report.ReportNumbers
 import org.apache.spark.sql.dovetail.stats.PlanStatistics
 
 /**
@@ -122,8 +123,9 @@ final class SemiJoinReduction(statistics: PlanStatistics, planner: Planner) {
 
   private def note(group: JoinGroup, r: Reduction): String = {
     val names = GroupNames(group)
-    f"${names(r.leaf)} is computed only for the keys of ${names(r.other)}, about ${r.work.kept * 100}%.1f %% of its " +
-      "rows (semi-join reduction)"
+    val kept  = ReportNumbers.tenths(r.work.kept * 100)
+    s"${names(r.leaf)} is computed only for the keys of ${names(r.other)}, about $kept of its rows " +
+      "(semi-join reduction)"
   }
 }
 

@@ -1,12 +1,11 @@
 package org.apache.spark.sql.dovetail.report
 
-import scala.util.control.NonFatal
-
 import dovetail.kernel.cost.{JoinMethod, MethodChoice}
 import dovetail.kernel.enumerate.JoinTree
 import dovetail.kernel.graph.{JoinGraph, JoinKind, Operator}
 import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 
 /**
  * Explains in words why a join uses its join method, for [[JoinReport]]. The cost model provides the methods that were
@@ -123,7 +122,7 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
   /** Spark's own size estimate of a relation, which decides whether Spark broadcasts it. */
   private def sparkSize(relation: Int): Option[Double] =
     try Some(leaves(relation).stats.sizeInBytes.toDouble)
-    catch { case NonFatal(_) | _: MatchError => None }
+    catch { case Survivable(_) => None }
 }
 
 private object MethodReason {

@@ -4,8 +4,8 @@ import java.util.Locale
 
 import dovetail.kernel.profile.Estimate
 
-/** Formats numbers for people, in the text of explain and in reasons. */
-private[report] object ReportNumbers {
+/** Formats numbers for people, in the text of explain and in reasons, in the same way in all locales. */
+private[dovetail] object ReportNumbers {
 
   /** Formats a number of rows in at most seven characters. */
   def count(d: Double): String =
@@ -14,6 +14,9 @@ private[report] object ReportNumbers {
     else if (d < 1e9) text("%.1fM", d / 1e6)
     else if (d < 1e12) text("%.1fG", d / 1e9)
     else text("%.1e", d)
+
+  /** Formats a number of rows with all of its digits. */
+  def whole(d: Double): String = text("%.0f", d)
 
   def size(bytes: Double): String =
     if (bytes < Kilo) text("%.0f B", bytes)

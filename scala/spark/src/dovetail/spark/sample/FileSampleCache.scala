@@ -1,6 +1,7 @@
 package org.apache.spark.sql.dovetail.sample
 
 import org.apache.spark.sql.dovetail.base.{BoundedCache, HeapLimit}
+import org.apache.spark.sql.dovetail.deadline.Retry
 import org.apache.spark.sql.dovetail.footers.{ColumnMatching, RowGroups}
 import org.apache.spark.sql.dovetail.table.TableSample
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
@@ -8,7 +9,7 @@ import org.apache.spark.sql.types.StructType
 
 /**
  * Cache of the rows that this JVM has read from files, by the versions of the files. Files and columns that could not
- * be read are remembered too, so that they are not tried again.
+ * be read are remembered too, so that they are not tried again, or only after a while if the fault may pass.
  */
 object FileSampleCache {
 
@@ -27,8 +28,16 @@ object FileSampleCache {
     def bytes: Long = KeyBytes(settings) + KeyBytes(options) + KeyBytes(special)
   }
 
-  /** @param asked columns that were requested; the sample has those that could be read */
-  final private class CachedSample(key: Key, val asked: StructType, val sample: Option[TableSample]) {
+  /**
+   * @param asked columns that were requested; the sample has those that could be read
+   * @param until when to read the files again, if they could not be read ([[Retry]])
+   */
+  final private class CachedSample(
+      key: Key,
+      val asked: StructType,
+      val sample: Option[TableSample],
+      val until: Option[Long]
+  ) {
     val bytes: Long =
       Overhead + key.bytes + KeyBytes(asked) + sample.fold(0L)(s => s.rows.bytes + s.counts.values.map(_.bytes).sum)
   }
@@ -54,14 +63,17 @@ object FileSampleCache {
    * not be read.
    */
   def get(key: Key, schema: StructType): Option[Option[TableSample]] =
-    entries.get(key).filter(e => schema.forall(e.asked.contains)).map(_.sample)
+    entry(key).filter(e => schema.forall(e.asked.contains)).map(_.sample)
 
   /** The columns requested so far, and the sample with those of them that could be read. */
   def known(key: Key): (StructType, Option[TableSample]) =
-    entries.get(key).fold((new StructType, Option.empty[TableSample]))(e => (e.asked, e.sample))
+    entry(key).fold((new StructType, Option.empty[TableSample]))(e => (e.asked, e.sample))
 
-  def put(key: Key, asked: StructType, sample: Option[TableSample]): Unit =
-    entries.put(key, new CachedSample(key, asked, sample))
+  private def entry(key: Key): Option[CachedSample] = entries.get(key).filterNot(e => Retry.isDue(e.until))
+
+  /** @param until when to read the files again, if they could not be read ([[Retry]]) */
+  def put(key: Key, asked: StructType, sample: Option[TableSample], until: Option[Long] = None): Unit =
+    entries.put(key, new CachedSample(key, asked, sample, until))
 
   def remove(key: Key): Unit = entries.remove(key)
 

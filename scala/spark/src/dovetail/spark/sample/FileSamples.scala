@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.{DovetailConf, FailOpen, SharedMemory}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
-import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime}
+import org.apache.spark.sql.dovetail.deadline.{Aside, PlanningTime, Retry}
 import org.apache.spark.sql.dovetail.footers.{FooterReading, FooterStatistics, RowGroups}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.table.{PrivateColumns, TableSample}
@@ -140,9 +140,12 @@ final class FileSamples(footers: FooterStatistics, settings: ReaderSettings, con
     def rows(columns: StructType, inside: Boolean = false) =
       new FileSample(one.relation, one.groups, columns, places, inside).read(until)
     def sample =
-      try before.fold(rows(more))(b =>
-          rows(more, b.inside).fold(before)(FileSamples.together(b, _)).orElse(rows(asked, b.inside))
-        )
+      before.fold(rows(more))(b =>
+        rows(more, b.inside).fold(before)(FileSamples.together(b, _)).orElse(rows(asked, b.inside))
+      )
+    // another query may have read them meanwhile
+    if (more.nonEmpty)
+      try FileSampleCache.put(one.key, asked, sample)
       catch {
         // the next query reads them
         case SharedMemory.NoFreeMemory => throw SharedMemory.NoFreeMemory
@@ -152,10 +155,8 @@ final class FileSamples(footers: FooterStatistics, settings: ReaderSettings, con
             s"sample $files",
             s"Rows of $files cannot be read for estimates. Formulas are used instead: $e"
           )
-          None
+          FileSampleCache.put(one.key, asked, None, Retry.after(e))
       }
-    // another query may have read them meanwhile
-    if (more.nonEmpty) FileSampleCache.put(one.key, asked, sample)
   }
 }
 

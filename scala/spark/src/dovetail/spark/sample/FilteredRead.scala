@@ -58,17 +58,17 @@ final class FilteredRead private (
   /**
    * Reads the rows.
    *
-   * @param doing  what is done with the rows, for people
-   * @param failed result if the condition or the read fails
-   * @param use    gets a function that passes all rows to another one; the row object is reused
-   * @return None if the read does not end in time or finds no free memory: another query may be able to do it
+   * @param doing what is done with the rows, for people
+   * @param use   gets a function that passes all rows to another one; the row object is reused
+   * @return the result, or why the condition or the read has failed. None if the read does not end in time or finds no
+   *         free memory: another query may be able to do it
    */
-  def apply[A](doing: String, failed: => A)(use: ((InternalRow => Unit) => Unit) => A): Option[A] = {
+  def apply[A](doing: String)(use: ((InternalRow => Unit) => Unit) => A): Option[Either[Throwable, A]] = {
     val place = s"$doing ${Aside.table(groups.files.head._1.getPath)}"
-    try Aside(place)(until => SampleMemory.within(until, bytesAtOnce)(use(each(until))))
+    try Aside(place)(until => SampleMemory.within(until, bytesAtOnce)(use(each(until)))).map(Right(_))
     catch {
       case SharedMemory.NoFreeMemory => PlanningTime.cut(s"$place found no free memory"); None
-      case Survivable(_)             => Some(failed)
+      case Survivable(e)             => Some(Left(e))
     }
   }
 

@@ -2,10 +2,12 @@ package org.apache.spark.sql.dovetail.sample
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.dovetail.base.BoundedCache
+import org.apache.spark.sql.dovetail.deadline.Retry
 
 /**
  * What is made of the rows of a [[FilteredRead]]: their number ([[RowCount]]), or the rows ([[PassingRows]]). It is
  * remembered, and so is that there is nothing, because the rows are too many, or the condition or the read has failed.
+ * A fault of the file system is remembered for a while only ([[Retry]]).
  */
 abstract class RememberedRead[A](read: FilteredRead, results: RememberedRead.Results[A]) {
 
@@ -38,9 +40,12 @@ abstract class RememberedRead[A](read: FilteredRead, results: RememberedRead.Res
 
   /** The result; None if the read is not done in time, or if there is none. */
   protected def result: Option[A] = known.getOrElse {
-    val found = read(doing, failed = Option.empty[A])(made)
-    found.foreach(results.remember(read.key, _))
-    found.flatten
+    val found = read(doing)(made)
+    found.foreach {
+      case Right(result) => results.remember(read.key, result)
+      case Left(e)       => results.remember(read.key, None, Retry.after(e))
+    }
+    found.flatMap(_.toOption).flatten
   }
 }
 
@@ -54,14 +59,16 @@ object RememberedRead {
    */
   final class Results[A](name: String, most: Long)(bytesOf: A => Long) {
 
-    final private class Entry(val result: Option[A], val bytes: Long)
+    final private class Entry(val result: Option[A], val until: Option[Long], val bytes: Long)
 
     private val entries = new BoundedCache[FilteredRead.Key, Entry](name, most)(_.bytes)
 
-    private[RememberedRead] def of(key: FilteredRead.Key): Option[Option[A]] = entries.get(key).map(_.result)
+    private[RememberedRead] def of(key: FilteredRead.Key): Option[Option[A]] =
+      entries.get(key).filterNot(e => Retry.isDue(e.until)).map(_.result)
 
-    private[RememberedRead] def remember(key: FilteredRead.Key, result: Option[A]): Unit =
-      entries.put(key, new Entry(result, key.bytes + result.fold(0L)(bytesOf)))
+    /** @param until when to read again ([[Retry]]) */
+    private[RememberedRead] def remember(key: FilteredRead.Key, result: Option[A], until: Option[Long] = None): Unit =
+      entries.put(key, new Entry(result, until, key.bytes + result.fold(0L)(bytesOf)))
 
     def removeIf(test: FilteredRead.Key => Boolean): Unit = entries.removeIf(test)
   }

@@ -5,6 +5,7 @@ import java.util.IdentityHashMap
 import org.apache.spark.sql.catalyst.plans.logical.LeafNode
 import org.apache.spark.sql.dovetail.base.{BoundedCache, DovetailConf, FailOpen, HeapLimit}
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
+import org.apache.spark.sql.dovetail.deadline.Retry
 import org.apache.spark.sql.dovetail.footers.{FooterReading, FooterStatistics}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
 import org.apache.spark.sql.dovetail.table.{PrivateColumns, TableSample}
@@ -32,32 +33,42 @@ final class TextSamples(footers: FooterStatistics, settings: ReaderSettings, con
     if (asked.containsKey(leaf)) found(leaf).map(_._2.sample).filter(_.schema.nonEmpty) else None
 
   private def found(leaf: LeafNode): Option[(TextFiles, TextTable)] =
-    for ((text, key) <- asked.get(leaf); kept <- known.get(key); found <- kept.table) yield (text, found)
+    for ((text, key) <- asked.get(leaf); kept <- cached(key); found <- kept.table) yield (text, found)
 
   def readAhead(leaves: Seq[LeafNode]): Unit = {
     val found   = leaves.filterNot(asked.containsKey).flatMap(list)
-    val missing = found.filter(f => known.get(f._2).isEmpty).groupBy(_._2).toVector.map(_._2.head)
+    val missing = found.filter(f => cached(f._2).isEmpty).groupBy(_._2).toVector.map(_._2.head)
     // in the order of the query
     footers.within(found.filter(missing.contains(_)).map { case (text, key) =>
-      new FooterReading.Task(text.place, text.getClass, _ => known.put(key, new CachedTable(key, read(text))))
+      new FooterReading.Task(text.place, text.getClass, _ => known.put(key, read(text, key)))
     })
   }
 
   private def list(leaf: LeafNode): Option[(TextFiles, TextFiles.Key)] = {
-    val text = guarded(LeafNames.name(leaf))(
-      if (enabled && TextFiles.possible(leaf)) TextFiles.listed(leaf, conf)(!privacy(leaf, _)) else None
-    ).map(t => (t, t.key(settings)))
+    val files =
+      try if (enabled && TextFiles.possible(leaf)) TextFiles.listed(leaf, conf)(!privacy(leaf, _)) else None
+      catch { case Survivable(e) => warn(LeafNames.name(leaf), e); None }
+    val text = files.map(t => (t, t.key(settings)))
     asked.put(leaf, text)
     text
   }
 
-  private def read(text: TextFiles): Option[TextTable] = guarded(text.place)(TextSample.read(text))
+  private def read(text: TextFiles, key: TextFiles.Key): CachedTable =
+    try new CachedTable(key, TextSample.read(text))
+    catch { case Survivable(e) => warn(text.place, e); new CachedTable(key, None, Retry.after(e)) }
 }
 
 private object TextSamples {
 
-  /** @param table None if the files could not be read */
-  final private class CachedTable(key: TextFiles.Key, val table: Option[TextTable]) {
+  /**
+   * @param table None if the files could not be read
+   * @param until when to read them again then ([[Retry]])
+   */
+  final private class CachedTable(
+      key: TextFiles.Key,
+      val table: Option[TextTable],
+      val until: Option[Long] = None
+  ) {
     val bytes: Long = Overhead + key.bytes + table.fold(0L)(_.bytes)
   }
 
@@ -69,14 +80,10 @@ private object TextSamples {
 
   private val known = new BoundedCache[TextFiles.Key, CachedTable]("rows of text files", MostBytes)(_.bytes)
 
-  private def guarded[A](place: String)(body: => Option[A]): Option[A] =
-    try body
-    catch {
-      case Survivable(e) =>
-        FailOpen.warnOnce(
-          s"text $place",
-          s"Lines of $place cannot be read for estimates. The size of the files is used instead: ${e.getClass.getName}"
-        )
-        None
-    }
+  private def cached(key: TextFiles.Key): Option[CachedTable] = known.get(key).filterNot(t => Retry.isDue(t.until))
+
+  private def warn(place: String, e: Throwable): Unit = FailOpen.warnOnce(
+    s"text $place",
+    s"Lines of $place cannot be read for estimates. The size of the files is used instead: ${e.getClass.getName}"
+  )
 }

@@ -1,12 +1,11 @@
 package org.apache.spark.sql.dovetail.sql
 
-import scala.util.control.NonFatal
-
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.catalog.{CatalogTableType, HiveTableRelation}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode, LogicalPlan, OneRowRelation}
 import org.apache.spark.sql.dovetail.base.ErrorCondition.{NotAnalyzable, PartitionNotFound, StoreNotWritable}
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.base.{ErrorCondition, FailOpen}
 import org.apache.spark.sql.dovetail.collect.{AnalyzeIceberg, AnalyzeTable}
 import org.apache.spark.sql.dovetail.leaf.LeafNames
@@ -173,7 +172,8 @@ case class AnalyzeCommand(statement: Statement.Analyze) extends LeafRunnableComm
     try body
     catch {
       case e if StoreNotWritable.is(e) => throw e
-      case NonFatal(e)                 =>
+      // a cancelled job ends the command: the user does not want the other tables either
+      case Survivable(e) =>
         Seq(TableResult(Row(name, null, null, null, null, null, s"not analyzed: ${ErrorCondition.text(e)}"), None))
     }
 

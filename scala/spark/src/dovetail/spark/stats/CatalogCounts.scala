@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.catalog.{CatalogStatistics, CatalogTable}
 import org.apache.spark.sql.dovetail.base.{FailOpen, LazyValue}
 import org.apache.spark.sql.dovetail.deadline.FilesInMemory
 import org.apache.spark.sql.dovetail.leaf.{ColumnarFormat, LeafNames, MalformedRecords}
+import org.apache.spark.sql.dovetail.report.ReportNumbers
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{BooleanType, DataType, DateType, NumericType, TimestampType}
@@ -113,7 +114,7 @@ final private[stats] class CatalogCounts(conf: SQLConf, counted: LogicalRelation
       case None                                                 => Some(CatalogCount(s, certain = false))
       case Some(n) if n == rows || (n < rows && mayBePruned(r)) => Some(CatalogCount(s, certain = true))
       case Some(n)                                              =>
-        refuted(r, f"its files have $n%.0f rows, not ${s.rowCount.get}")
+        refuted(r, s"its files have ${ReportNumbers.whole(n)} rows, not ${s.rowCount.get}")
         None
     }
   }

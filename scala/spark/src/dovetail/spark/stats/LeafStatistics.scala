@@ -1,11 +1,10 @@
 package org.apache.spark.sql.dovetail.stats
 
-import scala.util.control.NonFatal
-
 import dovetail.kernel.profile._
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet}
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LeafNode, LogicalPlan, Statistics}
+import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
 import org.apache.spark.sql.dovetail.base.{DovetailConf, LazyValue}
 import org.apache.spark.sql.dovetail.database.{DatabaseStatistics, PushedPredicates}
 import org.apache.spark.sql.dovetail.deadline.Aside
@@ -213,7 +212,7 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   private def bySpark(name: String, leaf: LeafNode): RelationProfile = {
     val stats =
       try asked(name, leaf)
-      catch { case NonFatal(_) => Statistics(BigInt(conf.defaultSizeInBytes)) }
+      catch { case Survivable(_) => Statistics(BigInt(conf.defaultSizeInBytes)) }
     val rows = exactRows(leaf).map(n => Estimate.exactly(n.toDouble, Source.Exact))
       .orElse(CatalogCounts.sensible(name, stats.rowCount).map(n => told(leaf, n.toDouble)))
     rows match {

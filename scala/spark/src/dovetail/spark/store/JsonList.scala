@@ -1,9 +1,7 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.{EOFException, InputStream, IOException}
+import java.io.InputStream
 import java.util.concurrent.TimeUnit
-
-import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.core.JsonProcessingException
 import com.fasterxml.jackson.databind.JsonNode
@@ -15,8 +13,8 @@ import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
  * be written, the list exists only in this application. Pins, failed joins and the history are such lists.
  *
  * JVMs change the file one after the other ([[StoreLock]]). A file with broken contents counts as an empty list, logs
- * one warning, and is not overwritten. If the file system does not answer, the entries that were read before stay, and
- * the next look tries again.
+ * one warning, and is not overwritten. If reading fails for another reason, such as a file system that does not answer
+ * or a lack of memory, the entries that were read before stay, and the next look tries again.
  *
  * @param name name of the file
  * @param what name of the entries in messages
@@ -37,6 +35,9 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
   @volatile private var removed = Set.empty[String]
   private var fault             = Option.empty[String]
   private var broken            = false
+
+  // Changes come one after the other. A change may wait for other JVMs, so it must not keep readers waiting meanwhile.
+  private val changing = new Object
 
   val file: String = s"${files.directory}/$name"
 
@@ -61,11 +62,11 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
    *
    * @return reason why they are removed only in this application, or None if the file does not have them
    */
-  def remove(which: A => Boolean): Option[String] = synchronized {
-    looked = Long.MinValue
-    val gone = all.filter(which).map(key).toSet
+  def remove(which: A => Boolean): Option[String] = changing.synchronized {
+    val (here, problem) = synchronized { looked = Long.MinValue; look }
+    val gone            = here.filter(which).map(key).toSet
     // a file that cannot be read may have such entries
-    if (gone.isEmpty && isSaved && fault.isEmpty) None else changed(_.filterNot(which), gone)
+    if (gone.isEmpty && isSaved && problem.isEmpty) None else changed(_.filterNot(which), gone)
   }
 
   /**
@@ -76,15 +77,18 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
    */
   def change(to: Vector[A] => Vector[A]): Option[String] = changed(to, Set.empty)
 
-  private def changed(to: Vector[A] => Vector[A], gone: Set[String]): Option[String] = synchronized {
-    looked = Long.MinValue
-    val (mine, without) = (unsaved, removed)
-    // this application has the changes, whatever happens to the file; what is as in the file belongs to the file
-    val here = to(all)
-    unsaved = here.filterNot(saved.toSet)
-    removed = (without ++ gone) -- here.map(key)
+  private def changed(to: Vector[A] => Vector[A], gone: Set[String]): Option[String] = changing.synchronized {
+    val (mine, without) = synchronized {
+      looked = Long.MinValue
+      val before = (unsaved, removed)
+      // this application has the changes, whatever happens to the file; what is as in the file belongs to the file
+      val here = to(all)
+      unsaved = here.filterNot(saved.toSet)
+      removed = (removed ++ gone) -- here.map(key)
+      before
+    }
     try {
-      files.locked {
+      files.locked(synchronized {
         val after = to(merged(read().filterNot(e => without(key(e))), mine)).sortBy(key)
         val bytes = BoundedJson.bytes(toJson(after))
         files.replace(name)(_.write(bytes))
@@ -93,17 +97,19 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
         saved = after
         stamp = files.stamp(name)
         fault = None
-      }
+      })
       None
     } catch {
       // a file system that cannot be loaded throws errors of many types
       case Survivable(e) =>
         val why = reason(e)
         Some(if (why.contains(Setting)) why
-        else if (isUnreadable(e))
+        else if (isBroken(e))
           s"$file is left as it is: ${why.stripSuffix(".")}. Remove entries, or correct or delete the file."
         else
           s"$file cannot be written: ${why.stripSuffix(".")}. Set $Setting to a directory that this user may write to.")
+      // a statement that is interrupted fails, so it must not take effect
+      case e: Throwable => synchronized { unsaved = mine; removed = without }; throw e
     }
   }
 
@@ -131,23 +137,20 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
       }
     catch {
       case Survivable(e) =>
-        broken = isBroken(e)
-        // broken contents stay broken until the file changes
-        if (broken) { saved = Vector.empty; stamp = there }
         val why = reason(e)
-        fault = Some(why)
+        // broken contents stay broken until the file changes
+        if (isBroken(e)) { broken = true; saved = Vector.empty; stamp = there; fault = Some(why) }
+        else if (!broken) fault = Some(why)
         // the message of a file system may have the number of the request
-        val kind = if (broken) e.toString else e.getClass.getName
+        val kind = if (isBroken(e)) e.toString else e.getClass.getName
         FailOpen.warnOnce(s"$what $file $kind", s"$what in $file are not used: $why")
     }
   }
 
   /** Whether the contents of the file are to blame, and not the file system. */
-  private def isBroken(e: Throwable): Boolean = isUnreadable(e) || !e.isInstanceOf[IOException]
-
-  private def isUnreadable(e: Throwable): Boolean = e match {
-    case _: JsonProcessingException | _: BrokenFile | _: EOFException => true
-    case _                                                            => false
+  private def isBroken(e: Throwable): Boolean = e match {
+    case _: JsonProcessingException | _: BrokenFile => true
+    case _                                          => false
   }
 
   private def reason(e: Throwable): String = e match {
@@ -168,13 +171,10 @@ final class JsonList[A](files: StoreFiles, name: String, what: String, key: A =>
       case None => Vector.empty
       // this includes pipes, which would block the reader
       case Some((_, 0)) => throw new BrokenFile("the file is empty.")
-      case _            => parsed(files.open(name)(BoundedJson.read(_: InputStream)))
+      case _            =>
+        val json = files.open(name)(BoundedJson.read(_: InputStream))
+        BrokenFile.ofContent(fromJson(json))
     }
-
-  /** Whatever the parser throws, the contents are to blame: it gets nothing else. */
-  private def parsed(json: JsonNode): Vector[A] =
-    try fromJson(json)
-    catch { case NonFatal(e) => throw new BrokenFile(ErrorCondition.text(e)) }
 }
 
 object JsonList {

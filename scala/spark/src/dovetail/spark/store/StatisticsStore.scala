@@ -107,7 +107,8 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
     reading(table.file, unless = replaced)(files.open(table.file) { in =>
       parts.sortBy(_.block.offset).foreach { part =>
         in.seek(table.header.blocks + part.block.offset)
-        use(TableSketch.fromBytes(TableFile.readBlock(in, part.block), table.header.recipe, table.header.version))
+        val bytes = TableFile.readBlock(in, part.block)
+        BrokenFile.ofContent(use(TableSketch.fromBytes(bytes, table.header.recipe, table.header.version)))
       }
     })
   }
@@ -210,7 +211,7 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
       val header = TableFile.readHeader(in, stamp._2)
       in.seek(header.blocks + header.whole.offset)
       val sketch = TableSketch.fromBytes(TableFile.readBlock(in, header.whole), header.recipe, header.version)
-      new StoredTable(name, header, sketch)
+      BrokenFile.ofContent(new StoredTable(name, header, sketch))
     }
   }
 
@@ -218,7 +219,6 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
   private def reading[A](what: String, unless: () => Boolean = () => false)(body: => A): Either[Throwable, A] =
     try Right(body)
     catch {
-      // this includes any exception from broken contents that the checksum did not catch
       case NonFatal(e) =>
         if (!unless())
           FailOpen.warnOnce(
@@ -230,16 +230,14 @@ final class StatisticsStore(val files: StoreFiles, checkMillis: Long = Statistic
 
   /** Whether reading the same file again fails again, because its contents are broken rather than the file system. */
   def lasting(e: Throwable): Boolean = e match {
-    case _: BrokenFile | _: java.io.EOFException | _: NewerFile => true
-    case _: IOException                                         => false
-    case _                                                      => true
+    case _: BrokenFile | _: NewerFile => true
+    case _                            => false
   }
 
   private def reason(e: Throwable): String = e match {
-    case _: java.io.EOFException => "it ends too early. Analyze the table again"
-    case _: NewerFile            => e.getMessage
-    case _: IOException          => s"${e.getMessage}. Analyze the table again"
-    case _                       => e.toString
+    case _: NewerFile  => e.getMessage
+    case _: BrokenFile => s"${e.getMessage.stripSuffix(".")}. Analyze the table again"
+    case _             => e.toString
   }
 }
 

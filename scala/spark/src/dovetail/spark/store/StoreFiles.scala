@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.{File, IOException, OutputStream}
+import java.io.{File, IOException, OutputStream, SyncFailedException}
 import java.nio.file.attribute.PosixFilePermissions
 import java.nio.file.{Files => JavaFiles, Path => JavaPath}
 import java.security.PrivilegedExceptionAction
@@ -96,7 +96,7 @@ final class StoreFiles(val directory: Path, hadoop: Configuration, isPrivate: Bo
       makeDirectory()
       try {
         val out = create(path)
-        try write(out)
+        try { write(out); if (local) sync(out) }
         catch { case e: Throwable => abandon(out); throw e }
         out.close()
       } catch { case NonFatal(e) => discard(path); throw e }
@@ -147,6 +147,14 @@ final class StoreFiles(val directory: Path, hadoop: Configuration, isPrivate: Bo
     catch { case NonFatal(e) => out.close(); throw e }
     out
   }
+
+  /**
+   * Writes the content to the disk before the file is renamed. Otherwise a local file system may keep the rename and
+   * lose the content when the power fails. Some file systems do not support it.
+   */
+  private def sync(out: FSDataOutputStream): Unit =
+    try out.hsync()
+    catch { case _: UnsupportedOperationException | _: SyncFailedException => () }
 
   /** Sets permissions by Java's API, because Hadoop without its native library starts a process for each call. */
   private def permit(path: Path, permissions: String): Unit =

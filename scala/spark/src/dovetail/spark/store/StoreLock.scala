@@ -15,24 +15,34 @@ import org.apache.hadoop.fs.{FileAlreadyExistsException, FileSystem, Path}
  * has added.
  *
  * On local disks it is a lock of the operating system, which is released when its process ends in any way. On other
- * file systems it is a file that only one process can create; if the file is older than the longest write takes, its
- * writer was killed. Object stores have neither, so the last writer wins there.
+ * file systems it is a file that only one process can create; if the same file stays for longer than the longest write
+ * takes, its writer was killed. Object stores have neither, so the last writer wins there.
  *
  * The lock is best effort: a writer that does not get it in time writes without it.
+ *
+ * @param clock a clock in nanoseconds
  */
-final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
+final class StoreLock(
+    fs: FileSystem,
+    directory: Path,
+    local: Boolean,
+    clock: () => Long = () => System.nanoTime()
+) {
   import StoreLock._
 
   private val path = new Path(directory, Name)
 
   def apply[A](body: => A): A = {
-    val until = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PatienceMillis)
-    inThisJvm(if (local) path.toUri.getPath else path.toString) { inside =>
+    val until = clock() + TimeUnit.MILLISECONDS.toNanos(PatienceMillis)
+    inThisJvm(key) { inside =>
       // who does not get in must not even open the lock's file: closing it would release the lock of the other thread
       if (!inside.tryLock(PatienceMillis, TimeUnit.MILLISECONDS)) body
       else
         try {
-          val held = taken(until, FirstPauseMillis)
+          val held =
+            try taken(until, FirstPauseMillis, None)
+            // there can be no lock here
+            catch { case _: IOException | _: UnsupportedOperationException => None }
           try body
           finally held.foreach(release =>
               try release()
@@ -42,13 +52,22 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
     }
   }
 
-  /** Acquires the lock, and returns how to release it; None if it cannot be acquired in time. */
-  private def taken(until: Long, pause: Long): Option[() => Unit] = {
-    val held =
-      try if (local) ofSystem() else ofFile()
-      catch { case _: IOException | _: UnsupportedOperationException => return None }
-    if (held.isDefined || System.nanoTime() - until > 0L) held
-    else { Thread.sleep(pause); taken(until, math.min(2L * pause, LastPauseMillis)) }
+  /** The place of the lock. A local directory has one, by whatever symbolic links sessions reach it. */
+  private def key: String =
+    if (!local) path.toString
+    else
+      try StoreFiles.onDisk(directory).toRealPath().toString
+      catch { case _: IOException => directory.toUri.getPath }
+
+  /**
+   * Acquires the lock, and returns how to release it; None if it cannot be acquired in time.
+   *
+   * @param other the lock file of another writer, as it was seen last
+   */
+  private def taken(until: Long, pause: Long, other: Option[OtherLock]): Option[() => Unit] = {
+    val (held, seen) = if (local) (ofSystem(), None) else ofFile(other)
+    if (held.isDefined || clock() - until > 0L) held
+    else { Thread.sleep(pause); taken(until, math.min(2L * pause, LastPauseMillis), seen) }
   }
 
   private def ofSystem(): Option[() => Unit] = {
@@ -64,19 +83,32 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
     else Some(() => channel.close())
   }
 
-  private def ofFile(): Option[() => Unit] =
+  private def ofFile(other: Option[OtherLock]): (Option[() => Unit], Option[OtherLock]) =
     try {
       fs.create(path, false).close()
       val mine =
         try modified()
         catch { case e: IOException => fs.delete(path, false); throw e }
       // if this writer took too long, another one may hold the lock by now
-      Some(() => if (modified() == mine) { fs.delete(path, false); () })
+      (Some(() => if (modified() == mine) { fs.delete(path, false); () }), None)
     } catch {
-      case _: FileAlreadyExistsException =>
-        if (modified().exists(System.currentTimeMillis() - _ > AbandonedMillis)) fs.delete(path, false)
-        None
+      case _: FileAlreadyExistsException => (None, watched(other))
+      // HDFS has an exception of its own until the other writer has closed the file
+      case _: IOException if fs.exists(path) => (None, watched(other))
     }
+
+  /**
+   * Looks at the lock file of another writer, and removes it if its writer was killed. The age is that which this
+   * writer has observed, because the clock of the file system may be another one.
+   */
+  private def watched(before: Option[OtherLock]): Option[OtherLock] = {
+    val now   = clock()
+    val found = modified().map(at => before.filter(_.modified == at).getOrElse(OtherLock(at, now)))
+    if (found.exists(now - _.since > TimeUnit.MILLISECONDS.toNanos(AbandonedMillis))) {
+      fs.delete(path, false)
+      None
+    } else found
+  }
 
   /** None if the lock has just been released. */
   private def modified(): Option[Long] =
@@ -86,21 +118,29 @@ final class StoreLock(fs: FileSystem, directory: Path, local: Boolean) {
 
 object StoreLock {
 
+  /**
+   * The lock file of another writer.
+   *
+   * @param modified its modification time, which tells it from the lock files before and after it
+   * @param since    when it was seen first, on the clock of the writer that waits
+   */
+  final private case class OtherLock(modified: Long, since: Long)
+
   /** A lock with the number of threads that hold it or wait for it. */
   final private class SharedLock extends ReentrantLock { var users = 0 }
 
   /**
-   * Locks between the threads of this JVM, by the path of the lock's file, while threads use them. A lock of the
+   * Locks between the threads of this JVM, by the place of the lock, while threads use them. A lock of the
    * operating system belongs to the whole process, and the process loses it when any of its threads closes the file.
    */
   private val locks = new ConcurrentHashMap[String, SharedLock]
 
-  private def inThisJvm[A](path: String)(body: ReentrantLock => A): A = {
+  private def inThisJvm[A](place: String)(body: ReentrantLock => A): A = {
     def used(lock: SharedLock, by: Int) = { lock.users += by; lock }
-    val lock                            = locks.compute(path, (_, l) => used(Option(l).getOrElse(new SharedLock), 1))
+    val lock                            = locks.compute(place, (_, l) => used(Option(l).getOrElse(new SharedLock), 1))
     try body(lock)
     finally {
-      locks.computeIfPresent(path, (_, l) => Some(used(l, -1)).filter(_.users > 0).orNull)
+      locks.computeIfPresent(place, (_, l) => Some(used(l, -1)).filter(_.users > 0).orNull)
       ()
     }
   }
@@ -119,7 +159,7 @@ object StoreLock {
   private val LastPauseMillis  = 500L
 
   /**
-   * Age of a lock file in milliseconds after which its owner is considered dead: longer than the longest write, and
+   * Milliseconds after which the owner of a lock file that stays is considered dead: longer than the longest write, and
    * shorter than other writers wait.
    */
   private val AbandonedMillis = 10000L

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.store
 
-import java.io.{DataInputStream, DataOutput, DataOutputStream, InputStream, OutputStream}
+import java.io.{ByteArrayInputStream, DataInputStream, DataOutput, DataOutputStream, InputStream, OutputStream}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.zip.CRC32
 
@@ -131,16 +131,19 @@ object TableFile {
    * @param size bytes of the file
    */
   def readHeader(from: InputStream, size: Long): Header = {
-    val in      = new DataInputStream(from)
+    // not by an EOFException, which a file system also throws if it loses its connection
+    val preamble = from.readNBytes(Preamble)
+    if (preamble.length < Preamble) throw new BrokenFile("it ends too early")
+    val in      = new DataInputStream(new ByteArrayInputStream(preamble))
     val version = readVersion(in)
     if (version > Version) throw new NewerFile("Dovetail", s"format $version")
     readers.getOrElse(
       version,
       throw new BrokenFile(s"its format version $version is unknown")
-    )(in, size)
+    )(in, from, size)
   }
 
-  /** Reads the format version that the file declares. */
+  /** Reads the format version that the preamble declares. */
   private def readVersion(in: DataInputStream): Int = {
     val magic = new Array[Byte](Magic.length)
     in.readFully(magic)
@@ -149,16 +152,21 @@ object TableFile {
   }
 
   /** Functions that read the header of each supported version: the current one and the one before it. */
-  private lazy val readers: Map[Int, (DataInputStream, Long) => Header] =
-    Map(1 -> (headerOf(1, _, _)), 2 -> (headerOf(2, _, _)))
+  private lazy val readers: Map[Int, (DataInputStream, InputStream, Long) => Header] =
+    Map(1 -> (headerOf(1, _, _, _)), 2 -> (headerOf(2, _, _, _)))
 
-  /** Reads the header of versions 1 and 2, which differ only in their sketches. */
-  private def headerOf(version: Int, in: DataInputStream, size: Long): Header = {
+  /**
+   * Reads the header of versions 1 and 2, which differ only in their sketches.
+   *
+   * @param in   what follows the version in the preamble
+   * @param from what follows the preamble in the file
+   */
+  private def headerOf(version: Int, in: DataInputStream, from: InputStream, size: Long): Header = {
     val length = in.readInt()
     val blocks = Preamble.toLong + length
     if (length < 0 || length > LongestHeader || blocks > size)
       throw new BrokenFile(s"a header of $length bytes does not fit into a file of $size bytes")
-    val bytes = readBlock(in, Block(0L, length, in.readLong()))
+    val bytes = readBlock(from, Block(0L, length, in.readLong()))
     UnpackedStream(bytes, unpackedHeader(length.toLong)) { h =>
       val (key, name)  = (h.text(), h.text())
       val (at, recipe) = (h.readLong(), Recipe.read(h))
