@@ -29,12 +29,13 @@ class GroupReductionSuite extends AnyFunSuite {
     assert(GroupReduction(0.0, 0.0, 25.0, 0.0, 1.0, 8.0).gain(constants, facts()) < 0.0)
   }
 
-  test("all cores wait for the broadcast, so a small grouping gains nothing, and a large one on few cores does") {
+  test("all cores wait for the broadcast, so a small grouping gains nothing; not all of a large cluster count") {
     // half of the work of a grouping is saved: 60 ns per row
     def gain(rows: Double, tasks: Int) =
       GroupReduction(rows, rows / 10.0, 25.0, 0.0, 0.0, 0.0).gain(constants, facts(tasks = tasks))
     assert(gain(2e5, 2) < 0.0)
     assert(math.abs(gain(1e8, 2) - (0.5 - 2.0 * GroupReduction.Latency / (120.0 * 1e8))) < 1e-12)
-    assert(gain(1e8, 2) > 0.49 && gain(1e8, 200) < 0.0)
+    assert(gain(1e8, 2) > 0.49 && gain(2e6, 8) < 0.0)
+    assert(gain(1e8, 200) == gain(1e8, 8) && gain(1e8, 200) > 0.4)
   }
 }
