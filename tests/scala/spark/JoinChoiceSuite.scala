@@ -14,7 +14,6 @@ import org.apache.spark.sql.dovetail.plan._
 import org.apache.spark.sql.dovetail.sql.CopiedSession
 import org.apache.spark.sql.dovetail.store.{StatisticsStore, StoreFiles}
 import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan}
-import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExchangeExec}
 import org.apache.spark.sql.execution.joins.{
   BroadcastHashJoinExec,
@@ -22,12 +21,11 @@ import org.apache.spark.sql.execution.joins.{
   ShuffledHashJoinExec,
   SortMergeJoinExec
 }
-import org.scalatest.BeforeAndAfterAll
 
 /**
  * How joins are executed: Dovetail's own broadcasts, hash tables instead of sorts, and the cases with neither of them.
  */
-class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
+class JoinChoiceSuite extends DovetailSuite with KeyedTables with FinalPlans {
 
   /** Broadcast threshold in bytes: smaller than the files of each table here, larger than a few rows of it. */
   private val threshold = 20000
@@ -37,41 +35,17 @@ class JoinChoiceSuite extends DovetailSuite with BeforeAndAfterAll {
 
   override def beforeAll(): Unit = {
     super.beforeAll()
-    def table(name: String, rows: Int, keys: Int): Unit = {
-      spark.sql(
-        s"CREATE TABLE $name USING parquet AS SELECT CAST(id % $keys AS INT) k, CAST(id AS INT) i, " +
-          "CAST(pmod(hash(id), 500) AS INT) w, " +
-          s"sha2(CAST(id AS STRING), 256) t FROM range($rows)"
-      )
-      spark.sql(s"ANALYZE TABLE $name COMPUTE STATISTICS FOR ALL COLUMNS")
-      ()
-    }
-    table("big", 40000, 5000)
-    table("medium", 5000, 5000)
-    table("other", 6000, 5000)
+    keyed("big", 40000)
+    keyed("medium", 5000)
+    keyed("other", 6000)
+    tables.foreach(t => spark.sql(s"ANALYZE TABLE $t COMPUTE STATISTICS FOR ALL COLUMNS"))
   }
-
-  override def afterAll(): Unit =
-    try Seq("big", "medium", "other").foreach(t => spark.sql(s"DROP TABLE IF EXISTS $t"))
-    finally super.afterAll()
 
   private def withThreshold[A](bytes: Long, more: (String, String)*)(body: => A): A =
     withConf((Seq(
       "spark.sql.autoBroadcastJoinThreshold" -> bytes.toString,
       "spark.sql.shuffle.partitions"         -> "4"
     ) ++ more): _*)(body)
-
-  /** The operators of the final plan, after the query has run. */
-  private def ran(sql: String): Seq[SparkPlan] = {
-    val execution = spark.sql(sql).queryExecution
-    DovetailSuite.answer(execution)
-    def all(plan: SparkPlan): Seq[SparkPlan] = plan match {
-      case a: AdaptiveSparkPlanExec => all(a.executedPlan)
-      case s: QueryStageExec        => all(s.plan)
-      case p                        => p +: p.children.flatMap(all)
-    }
-    all(execution.executedPlan)
-  }
 
   private def joins(sql: String): Seq[String] = ran(sql).collect {
     case j: BroadcastHashJoinExec => s"broadcast ${if (j.buildSide == BuildLeft) "left" else "right"}"

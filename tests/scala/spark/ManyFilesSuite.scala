@@ -3,15 +3,10 @@ package org.apache.spark.sql.dovetail
 import org.apache.spark.sql.dovetail.base.DovetailConf
 
 /** Writes of joined rows: no broadcast of ours that would make the tasks of a scan write many small files. */
-class ManyFilesSuite extends DovetailSuite with SuiteTables {
+class ManyFilesSuite extends DovetailSuite with KeyedTables {
 
   override def beforeAll(): Unit = {
     super.beforeAll()
-    def keyed(name: String, rows: Int): Unit = table(
-      name,
-      s"SELECT CAST(id % 5000 AS INT) k, CAST(id AS INT) i, CAST(pmod(hash(id), 500) AS INT) w, " +
-        s"sha2(CAST(id AS STRING), 256) t FROM range($rows)"
-    )
     keyed("big", 40000)
     keyed("medium", 5000)
     table("kept", "SELECT '' AS t, '' AS u FROM range(1)")

@@ -1,19 +1,13 @@
 package org.apache.spark.sql.dovetail
 
 import org.apache.spark.sql.dovetail.base.DovetailConf
-import org.apache.spark.sql.execution.{SortExec, SparkPlan}
-import org.apache.spark.sql.execution.adaptive.{AdaptiveSparkPlanExec, QueryStageExec}
+import org.apache.spark.sql.execution.SortExec
 import org.apache.spark.sql.execution.joins.{ShuffledHashJoinExec, SortMergeJoinExec}
 
 /** Exchanged joins whose order saves a sort above: they get no hash table, unless they drop most rows. */
-class OrderAboveSuite extends DovetailSuite with SuiteTables {
+class OrderAboveSuite extends DovetailSuite with KeyedTables with FinalPlans {
   override def beforeAll(): Unit = {
     super.beforeAll()
-    def keyed(name: String, rows: Int): Unit = table(
-      name,
-      s"SELECT CAST(id % 5000 AS INT) k, CAST(id AS INT) i, CAST(pmod(hash(id), 500) AS INT) w, " +
-        s"sha2(CAST(id AS STRING), 256) t FROM range($rows)"
-    )
     keyed("big", 40000)
     keyed("medium", 5000)
     keyed("other", 6000)
@@ -21,15 +15,8 @@ class OrderAboveSuite extends DovetailSuite with SuiteTables {
   }
 
   /** Number of sorts, sort-merge joins and hash joins of the plan that ran. */
-  private def ran(sql: String): (Int, Int, Int) = {
-    def all(plan: SparkPlan): Seq[SparkPlan] = plan match {
-      case a: AdaptiveSparkPlanExec => all(a.executedPlan)
-      case s: QueryStageExec        => all(s.plan)
-      case p                        => p +: p.children.flatMap(all)
-    }
-    val execution = spark.sql(sql).queryExecution
-    DovetailSuite.answer(execution)
-    val plan = all(execution.executedPlan)
+  private def counts(sql: String): (Int, Int, Int) = {
+    val plan = ran(sql)
     (
       plan.count(_.isInstanceOf[SortExec]),
       plan.count(_.isInstanceOf[SortMergeJoinExec]),
@@ -49,8 +36,8 @@ class OrderAboveSuite extends DovetailSuite with SuiteTables {
 
   /** Asserts that a query runs as in plain Spark, with its order and without a hash table. */
   private def keepsOrder(sql: String): Unit = {
-    val plain = dovetail(on = false)(ran(sql))
-    assert(plain._2 > 0 && ran(sql) == plain, s"$sql: ${ran(sql)}, plain Spark: $plain")
+    val plain = dovetail(on = false)(counts(sql))
+    assert(plain._2 > 0 && counts(sql) == plain, s"$sql: ${counts(sql)}, plain Spark: $plain")
     sameAnswer(sql, reorders = false)
   }
 
@@ -77,7 +64,7 @@ class OrderAboveSuite extends DovetailSuite with SuiteTables {
           s"SELECT k, i, max(t) FROM (SELECT big.k, big.i, medium.t FROM $pair) GROUP BY k, i"
         )
       ) {
-        assert(ran(sql)._3 == 1, s"$sql: ${ran(sql)}")
+        assert(counts(sql)._3 == 1, s"$sql: ${counts(sql)}")
         sameAnswer(sql, reorders = false)
       }
     }
@@ -87,7 +74,7 @@ class OrderAboveSuite extends DovetailSuite with SuiteTables {
     shuffled {
       def counted(where: String) =
         s"SELECT k, t, count(*) OVER (PARTITION BY k) FROM (SELECT big.k, medium.t FROM $pair WHERE $where)"
-      assert(ran(counted("medium.w < 50")) == ((1, 0, 1)))
+      assert(counts(counted("medium.w < 50")) == ((1, 0, 1)))
       sameAnswer(counted("medium.w < 50"), reorders = false)
       keepsOrder(counted("medium.w < 450"))
     }

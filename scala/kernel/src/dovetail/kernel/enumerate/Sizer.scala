@@ -3,7 +3,7 @@ package dovetail.kernel.enumerate
 import scala.collection.immutable.BitSet
 
 import dovetail.kernel.cost.{BroadcastMemory, CostModel, ExchangeAbove, OperatorJoin, SubPlan}
-import dovetail.kernel.graph.{JoinGraph, JoinKind, Operator, RelSet, Step, WideSet, Words}
+import dovetail.kernel.graph.{JoinGraph, JoinKind, RelSet, Step, WideSet, Words}
 import dovetail.kernel.profile.{Assumptions, Estimate, Width}
 import dovetail.kernel.size.CardinalityModel
 
@@ -197,7 +197,7 @@ final class Sizer(graph: JoinGraph, val model: CardinalityModel, val reducers: V
       equalities.foldLeft(0L)((k, e) => k | keys.bit(e._1)),
       equalities.foldLeft(0L)((k, e) => k | keys.bit(e._2)),
       o.equi,
-      o.execution != Operator.BySorting,
+      o.hashable,
       o.copies,
       model.shareOfKeys(o),
       // such an equality is a hash key, and also a part of the selectivity

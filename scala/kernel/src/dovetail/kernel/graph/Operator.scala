@@ -61,6 +61,9 @@ final case class Operator(
 ) {
   val relations: Vector[Int] = (left ++ right).sorted
 
+  /** Whether the engine can hash by the equalities; otherwise it sorts by them. */
+  def hashable: Boolean = execution != Operator.BySorting
+
   require(kind != JoinKind.Inner, "inner joins are classes and predicates of the graph, not operators")
   require(
     left.nonEmpty && right.nonEmpty && relations == relations.distinct,

@@ -35,8 +35,8 @@ final private[size] class CycleEqualities(
     val domain = math.max(domainOf(of), 1.0)
     if (Seq(left, right).exists(!samples(_).keys.contains(of))) 1.0 / domain
     else {
-      val partial = tree.relations.exists(samples(_).clustered)
-      def alone   = if (partial) 1.0 / domain else independent(tree, left, right, of, domain)
+      val inPlaces = tree.relations.exists(samples(_).clustered)
+      def alone    = if (inPlaces) 1.0 / domain else independent(tree, left, right, of, domain)
       referring(tree, left, right).fold(alone)(inRows(_, of, alone))
     }
   }
@@ -100,8 +100,9 @@ final private[size] class CycleEqualities(
       else if (asked(lefts(i)) >= 0 && asked(lefts(i)) == keys.ofRow(rights(i))) equal(i) = all(i)
       i += 1
     }
-    val counted = if (total(all) > 0.0) total(equal) / total(all) else 0.0
-    if (squares(all).isInfinite || total(all) <= 0.0) independent
+    val combinations = total(all)
+    lazy val counted = total(equal) / combinations
+    if (squares(all).isInfinite || combinations <= 0.0) independent
     else if ((root +: (from.toLeft ++ from.toRight)).forall(n => samples(n.relation).complete)) counted
     else if (sample.clustered) {
       val places = sample.meansOfPlaces(all).count(_ > 0.0)

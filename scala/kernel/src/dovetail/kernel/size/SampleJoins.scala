@@ -117,12 +117,12 @@ final class SampleJoins(graph: JoinGraph) {
    * of its rows says little: what counts are the rows of the relation of which the fewest have told anything.
    */
   private def unseen(piece: RelSet, formula: RelSet => Double): Double = {
-    val (told, part) = sampled.withoutOne(piece).map(p => evidenceOf(p) -> p).maxBy(_._1)
-    val last         = piece - part
-    val pair         = last | RelSet.single(sampled.rootsFirst(joined(last.min) & part).head)
-    val ofPair       = if (pair.bits == piece.bits) 1.0 else rowsOf(pair, formula) / formula(pair)
-    val base         = if (part.size > 1) rowsOf(part, formula) else math.max(rows(part.min), 1.0)
-    val byFormula    = if (part.size > 1) formula(part) else base
+    val (told, part)      = sampled.withoutOne(piece).map(p => evidenceOf(p) -> p).maxBy(_._1)
+    val last              = piece - part
+    val pair              = last | RelSet.single(sampled.rootsFirst(joined(last.min) & part).head)
+    val ofPair            = if (pair.bits == piece.bits) 1.0 else rowsOf(pair, formula) / formula(pair)
+    val alone             = math.max(rows(part.min), 1.0)
+    val (base, byFormula) = if (part.size > 1) (rowsOf(part, formula), formula(part)) else (alone, alone)
     base * Sampling.unseen(told, formula(piece) / byFormula * ofPair)
   }
 
@@ -169,7 +169,7 @@ final class SampleJoins(graph: JoinGraph) {
       if (isComplete(set)) all
       else {
         if (!clustered.exists(set.contains))
-          evidences(set.bits) = certainty.getOrCount(set.bits)(evidence(tree))
+          evidences(set.bits) = certainty.getOrCount(set.bits)(evidence(tree, weights))
         all * Lean
       }
     }
@@ -177,16 +177,21 @@ final class SampleJoins(graph: JoinGraph) {
   /** The [[evidence]] of a set. In a large set, the relations next to the root decide. */
   private def evidenceOf(set: RelSet): Double = {
     val close = near(set, sampled.rootOf(set))
-    evidences.getOrElseUpdate(close.bits, certainty.getOrCount(close.bits)(evidence(arranged(close))))
+    def found = { val tree = arranged(close); evidence(tree, weightsOf(tree)) }
+    evidences.getOrElseUpdate(close.bits, certainty.getOrCount(close.bits)(found))
   }
 
   /**
    * Number of equally frequent rows that have partners and tell as much as those that were drawn, of the relation of
    * which there are fewest: thousands of sales may all be those of one drawn customer.
+   *
+   * @param weights combinations of each kept row of each root of the tree
    */
-  private def evidence(tree: SampleTree): Double = {
+  private def evidence(tree: SampleTree, weights: Vector[Array[Double]]): Double = {
+    val ofRoots = tree.roots.zip(weights).toMap
     val partial = tree.relations.filterNot(samples(_).complete)
-    (if (partial.isEmpty) tree.roots else partial).map(r => alike(weighted(tree.rooted(r)))).min
+    (if (partial.isEmpty) tree.roots else partial)
+      .map(r => alike(ofRoots.getOrElse(r, weighted(tree.rooted(r))))).min
   }
 
   /** Rows that the equalities of a join tree of the set leave: no fewer than those of the join. */

@@ -2,7 +2,7 @@ package org.apache.spark.sql.dovetail.report
 
 import dovetail.kernel.cost.{JoinMethod, MethodChoice}
 import dovetail.kernel.enumerate.JoinTree
-import dovetail.kernel.graph.{JoinGraph, JoinKind, Operator}
+import dovetail.kernel.graph.{JoinGraph, JoinKind}
 import dovetail.kernel.profile.Estimate
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.dovetail.base.FailOpen.Survivable
@@ -64,7 +64,7 @@ final class MethodReason(graph: JoinGraph, leaves: Vector[LogicalPlan], limit: L
   }
 
   private def hashable(join: JoinTree.Join): Boolean = join.operator match {
-    case Some(o) => o.execution != Operator.BySorting
+    case Some(o) => o.hashable
     case None    => graph.hashable(join.left.relations, join.right.relations)
   }
 

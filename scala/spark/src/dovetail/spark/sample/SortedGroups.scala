@@ -1,7 +1,7 @@
 package org.apache.spark.sql.dovetail.sample
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.dovetail.footers.{ColumnFooter, FileFooter, Numbers, RowGroups}
+import org.apache.spark.sql.dovetail.footers.{ColumnFooter, Ends, FileFooter, Numbers, RowGroups}
 import org.apache.spark.sql.dovetail.predicates.Values
 import org.apache.spark.sql.types.{DataType, StructField}
 
@@ -33,16 +33,15 @@ private[sample] object SortedGroups {
 
   private def isSorted(groups: RowGroups, f: StructField, files: Seq[FileFooter], places: Seq[Seq[Double]]): Boolean = {
     val ends = groups.files.map { case (_, footer) => groups.column(footer, f).flatMap(_.ends) }
-    val all  = ends.collect { case Some(n: Numbers) => n }
-    if (all.isEmpty || all.size < ends.size) false
-    else {
-      val table  = all.map(_.high).max - all.map(_.low).min
-      val sorted = files.zip(places).count { case (file, values) =>
-        groups.column(file, f).flatMap(width).exists { group =>
-          group > 0.0 && group >= table * LargePart && isBeginning(values, group)
+    Ends.hull(ends) match {
+      case Some(Numbers(low, high)) =>
+        val sorted = files.zip(places).count { case (file, values) =>
+          groups.column(file, f).flatMap(width).exists { group =>
+            group > 0.0 && group >= (high - low) * LargePart && isBeginning(values, group)
+          }
         }
-      }
-      2 * sorted > places.size
+        2 * sorted > places.size
+      case _ => false
     }
   }
 
