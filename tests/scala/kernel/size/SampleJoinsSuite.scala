@@ -7,10 +7,12 @@ import dovetail.kernel.profile.{
   ColumnProfile,
   Estimate,
   KeyColumn,
+  KeyFigures,
   KeyMemo,
   RelationProfile,
   RelationSample,
   RowBytes,
+  RowNumbers,
   SetCounts,
   Source
 }
@@ -294,12 +296,16 @@ class SampleJoinsSuite extends AnyFunSuite with Tolerance {
 
   /** A memo that keeps counts, as the planner's memo does, and tells for how many groups it has them. */
   private class Memo extends KeyMemo {
-    private val kept = scala.collection.mutable.LinkedHashMap.empty[SetCounts.Group, SetCounts]
+    private val kept  = scala.collection.mutable.LinkedHashMap.empty[SetCounts.Group, SetCounts]
+    private val byKey = scala.collection.mutable.LinkedHashMap.empty[(Long, Long), KeyFigures]
 
     def groups: Int                                                         = kept.size
     override def places(of: KeyColumn, in: KeyColumn): Array[Int]           = in.placesOf(of)
     override def together(columns: Vector[KeyColumn]): KeyColumn            = KeyColumn.together(columns)
     override def counts(of: SetCounts.Group, made: => SetCounts): SetCounts = kept.getOrElseUpdate(of, made)
+
+    override def figures(column: KeyColumn, rows: RowNumbers, made: => KeyFigures): KeyFigures =
+      byKey.getOrElseUpdate((column.id, rows.hash), made)
   }
 
   private def remembering(graph: JoinGraph, memo: KeyMemo): JoinGraph =

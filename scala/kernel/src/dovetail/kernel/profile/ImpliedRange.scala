@@ -70,14 +70,29 @@ object ImpliedRange {
   ): Option[ImpliedRange] =
     if (kept.isEmpty || (!complete && kept.length < LeastRows)) None
     else {
-      val (first, last)             = (kept.min, kept.max)
-      val gap                       = if (complete) 0.0 else (last - first) / (kept.length - 1)
-      val (low, high)               = (first - gap, last + gap)
-      def inside(of: Array[Double]) = of.count(v => v >= low && v <= high)
-      val few                       = some
-      val looked                    = if (inside(few) >= FewInside) few else all
-      narrow(ImpliedRange(low, high, inside(looked).toDouble / looked.length))
+      val (first, last) = ends(kept)
+      val gap           = if (complete) 0.0 else (last - first) / (kept.length - 1)
+      val (low, high)   = (first - gap, last + gap)
+      val few           = some
+      val looked        = if (inside(few, low, high) >= FewInside) few else all
+      narrow(ImpliedRange(low, high, inside(looked, low, high).toDouble / looked.length))
     }
+
+  // loops of their own: `min`, `max` and `count` make an object of each value
+
+  private def ends(of: Array[Double]): (Double, Double) = {
+    var (low, high) = (of(0), of(0))
+    var i           = 1
+    while (i < of.length) { low = math.min(low, of(i)); high = math.max(high, of(i)); i += 1 }
+    (low, high)
+  }
+
+  private def inside(of: Array[Double], low: Double, high: Double): Int = {
+    var n = 0
+    var i = 0
+    while (i < of.length) { if (of(i) >= low && of(i) <= high) n += 1; i += 1 }
+    n
+  }
 
   /**
    * The range of a column in the row groups that predicates on other columns leave.

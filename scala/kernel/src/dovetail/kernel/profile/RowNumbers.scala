@@ -34,7 +34,15 @@ final class RowNumbers private (words: Array[Long]) {
   }
 
   /** Hash of the bits. Two sets with the same one of 2^64^ hashes are too rare to matter. */
-  lazy val hash: Long = words.foldLeft(words.length.toLong)(RelationSample.together)
+  lazy val hash: Long = hashed
+
+  // as above; a fold would make an object of each word
+  private def hashed: Long = {
+    var hash = words.length.toLong
+    var i    = 0
+    while (i < words.length) { hash = RelationSample.together(hash, words(i)); i += 1 }
+    hash
+  }
 
   /** Bytes of memory, without the array of numbers. */
   def bytes: Long = words.length.toLong * java.lang.Long.BYTES

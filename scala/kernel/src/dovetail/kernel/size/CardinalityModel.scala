@@ -1,5 +1,7 @@
 package dovetail.kernel.size
 
+import scala.collection.mutable
+
 import dovetail.kernel.graph.{JoinGraph, KnownSize, Operator, RelSet}
 import dovetail.kernel.profile.{Estimate, Source}
 
@@ -41,6 +43,7 @@ final class CardinalityModel(graph: JoinGraph) {
   private val limits  = new SampleBounds(graph, samples)
   private val sampled = samples.covered.nonEmpty
   private val fold    = new SetFold(graph, bounds, sampled)
+  private val logs    = new mutable.LongMap[Double]
 
   private val operators: Option[OperatorSizes] =
     if (graph.operators.isEmpty) None else Some(new OperatorSizes(graph, samples, innerSize))
@@ -115,6 +118,10 @@ final class CardinalityModel(graph: JoinGraph) {
       if (pieces.counted.isEmpty) whole.size else counted(whole, pieces, count)
     }
 
+  /** Logarithm of the rows of equality joins by formulas. */
+  private def logOf(set: RelSet): Double =
+    logs.getOrElseUpdate(set.bits, fold(set.toVector.toArray, set.size, withBound = false).logPairs)
+
   /**
    * Size of a set with connected pieces that are counted on samples. Each count replaces the formulas' estimate of its
    * piece. What several pieces have counts once.
@@ -122,7 +129,6 @@ final class CardinalityModel(graph: JoinGraph) {
    * @param count number of relations in the set
    */
   private def counted(whole: SetFold.Result, pieces: SampledPieces.Pieces, count: Int): SetSize = {
-    def logOf(set: RelSet)   = fold(set.toVector.toArray, set.size, withBound = false).logPairs
     def formula(set: RelSet) = math.exp(math.max(-LogMost, math.min(logOf(set), LogMost)))
     // logarithm of the factor by which the formulas are off
     def offBy(set: RelSet) = math.log(samples.rowsOf(set, formula(_))) - logOf(set)

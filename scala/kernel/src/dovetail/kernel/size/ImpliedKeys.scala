@@ -1,5 +1,7 @@
 package dovetail.kernel.size
 
+import java.util.Arrays
+
 import scala.collection.mutable
 
 import dovetail.kernel.graph.JoinGraph
@@ -52,18 +54,21 @@ private object ImpliedKeys {
   private def range(s: RelationSample, by: Int, of: Int, low: Double, high: Double): Option[ImpliedRange] =
     if (!s.ordered(by) || !s.ordered(of)) None
     else {
-      val (theirs, own) = (s.keys(by), s.keys(of))
-      val all, inside   = mutable.ArrayBuilder.make[Double]
-      s.kept.toArray.foreach { row =>
-        val (a, b) = (theirs.codes(row), own.codes(row))
+      val (theirs, own, rows) = (s.keys(by), s.keys(of), s.kept.toArray)
+      val all, inside         = new Array[Double](rows.length)
+      var some, within, i     = 0
+      while (i < rows.length) {
+        val (a, b) = (theirs.codes(rows(i)), own.codes(rows(i)))
         if (a >= 0 && b >= 0) {
           val (place, value) = (theirs.keys(a).toDouble, own.keys(b).toDouble)
-          all += value
+          all(some) = value
+          some += 1
           // an unknown end is NaN, and excludes nothing
-          if (!(place < low) && !(place > high)) inside += value
+          if (!(place < low) && !(place > high)) { inside(within) = value; within += 1 }
         }
+        i += 1
       }
-      val values = all.result()
-      ImpliedRange.ofRows(values, values, inside.result(), s.complete)
+      val values = Arrays.copyOf(all, some)
+      ImpliedRange.ofRows(values, values, Arrays.copyOf(inside, within), s.complete)
     }
 }

@@ -1,6 +1,6 @@
 package dovetail.kernel.size
 
-import dovetail.kernel.profile.{KeyColumn, RelationSample}
+import dovetail.kernel.profile.{KeyColumn, KeyFigures, RelationSample}
 import dovetail.kernel.size.KeyGroups._
 
 /**
@@ -102,7 +102,9 @@ private[size] object KeyGroups {
       val largest: Double,
       val first: Int,
       val last: Int
-  )
+  ) {
+    def figures: KeyFigures = KeyFigures(largest, filled, rows)
+  }
 
   private object Counts {
 
@@ -134,6 +136,6 @@ private[size] object KeyGroups {
     }
   }
 
-  private def columnOf(sample: RelationSample, classes: Array[Int]): KeyColumn =
+  def columnOf(sample: RelationSample, classes: Array[Int]): KeyColumn =
     if (classes.length == 1) sample.keys(classes(0)) else sample.memo.together(classes.toVector.map(sample.keys))
 }

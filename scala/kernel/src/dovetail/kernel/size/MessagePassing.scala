@@ -5,7 +5,7 @@ import java.lang.ref.SoftReference
 import scala.collection.mutable
 
 import dovetail.kernel.graph.JoinGraph
-import dovetail.kernel.profile.RelationSample
+import dovetail.kernel.profile.{KeyFigures, RelationSample}
 import dovetail.kernel.size.SampleTree.Node
 
 /**
@@ -91,6 +91,12 @@ final private[size] class MessagePassing(
 
   def groupsOf(relation: Int, by: Vector[Int]): KeyGroups =
     memo.groups.getOrElseUpdate((relation, by), new KeyGroups(samples(relation), by.toArray))
+
+  /** Figures on the kept rows of a relation by their keys. */
+  def figuresOf(relation: Int, by: Vector[Int]): KeyFigures = {
+    val sample = samples(relation)
+    sample.memo.figures(KeyGroups.columnOf(sample, by.toArray), sample.kept, groupsOf(relation, by).kept.figures)
+  }
 
   private def messageOf(node: Node): KeyMessage = {
     val (sample, keys, weights) = (samples(node.relation), groupsOf(node), weighted(node))

@@ -3,7 +3,7 @@ package dovetail.kernel.size
 import scala.collection.mutable
 
 import dovetail.kernel.graph.{JoinGraph, RelSet}
-import dovetail.kernel.profile.Estimate
+import dovetail.kernel.profile.{Estimate, KeyFigures}
 import dovetail.kernel.size.SampleBounds._
 
 /**
@@ -120,7 +120,7 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
   private def met(relation: Int, other: Int): PartnerRows = {
     if (partners(relation)(other) == null) {
       val keys = classesOf(relation).filter(classesOf(other).contains)
-      partners(relation)(other) = PartnerRows(joins.messages.groupsOf(relation, keys).kept)
+      partners(relation)(other) = PartnerRows(joins.messages.figuresOf(relation, keys))
     }
     partners(relation)(other)
   }
@@ -135,8 +135,8 @@ private object SampleBounds {
   final private case class PartnerRows(largest: Double, skew: Double)
 
   private object PartnerRows {
-    def apply(keys: KeyGroups.Counts): PartnerRows =
-      if (keys.filled == 0) PartnerRows(1.0, 1.0) else PartnerRows(keys.largest, keys.largest * keys.filled / keys.rows)
+    def apply(of: KeyFigures): PartnerRows =
+      if (of.keys == 0) PartnerRows(1.0, 1.0) else PartnerRows(of.largest, of.largest * of.keys / of.rows)
   }
 
   /**

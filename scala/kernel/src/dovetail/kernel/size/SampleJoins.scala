@@ -81,6 +81,7 @@ final class SampleJoins(graph: JoinGraph) {
   // the figures of a group of joins like this one, which may come from another query
   private lazy val shared    = figures(SampledGroup.Rows)
   private lazy val certainty = figures(SampledGroup.Certainty)
+  private lazy val telling   = figures(SampledGroup.Places)
 
   private def figures(kind: Long): SetCounts =
     samples(covered.min).memo.counts(SampledGroup(graph, domainOf, kind), new SetCounts(covered.size))
@@ -129,9 +130,10 @@ final class SampleJoins(graph: JoinGraph) {
   /** The count of a piece whose root has rows of few places, mixed with an estimate by formulas. */
   private def mixedByPlaces(piece: RelSet, root: Int, formula: RelSet => Double): Double = {
     val (n, close) = (math.max(rows(root), 1.0), near(piece, root))
-    val tree       = arranged(close).rooted(root)
+    lazy val tree  = arranged(close).rooted(root)
     val variation  = certainty.getOrCount(close.bits)(variationOf(tree))
-    n * Sampling.partners(rowsOf(piece) / n, variation, told(tree), composed(piece, root, formula) / n)
+    val places     = telling.getOrCount(close.bits)(told(tree))
+    n * Sampling.partners(rowsOf(piece) / n, variation, places, composed(piece, root, formula) / n)
   }
 
   /**
@@ -200,7 +202,7 @@ final class SampleJoins(graph: JoinGraph) {
   /** Maximum rows with one key of a class, if the relation's sample is the whole table. */
   def degree(relation: Int, of: Int): Option[Double] =
     if (!covered.contains(relation) || !samples(relation).complete || !classesOf(relation).contains(of)) None
-    else Some(math.max(1.0, groupsOf(relation, Vector(of)).kept.largest))
+    else Some(math.max(1.0, messages.figuresOf(relation, Vector(of)).largest))
 
   /** Share of the rows of `left` that have a partner in `right`, if both are covered and share a class. */
   def partnered(left: Int, right: Int): Option[PartnerShare] =

@@ -12,7 +12,7 @@ private[size] object SampledGroup {
 
   /**
    * @param domains domains of the classes, then of the operators' equalities
-   * @param figure  what is counted: [[Rows]] of the joins, or their [[Certainty]]
+   * @param figure  what is counted: [[Rows]] of the joins, their [[Certainty]], or the [[Places]] behind it
    */
   def apply(graph: JoinGraph, domains: Array[Double], figure: Long): SetCounts.Group = {
     val parts = Array.newBuilder[Long]
@@ -65,6 +65,9 @@ private[size] object SampledGroup {
 
   /** How much the places of a join's root vary, or the number of its rows that have partners if they are random. */
   val Certainty = 1L
+
+  /** Number of the root's places that tell anything. */
+  val Places = 2L
 
   // whether a relation has a sample
   private val Nothing = 0L

@@ -70,12 +70,18 @@ object ReducerFilters {
       m            <- members
       key          <- attribute(m.expression) if leaves(m.relation).outputSet.contains(key)
     } yield (m.relation, c, key)
+    // the parts of the query are those before the joins in them are ordered
+    val shared           = mutable.HashMap.empty[Int, Boolean]
+    def isShared(i: Int) = shared.getOrElseUpdate(
+      i,
+      ready.graph.relations(i).copies > 1 || (planner.reusesExchanges && planner.repeated(ready.group.leaves(i)))
+    )
     // the search asks for each filter that it considers, and a table may have very many files
     val tasksOf = mutable.HashMap.empty[Int, Double]
     ReducerRules(
       // Spark would push a filter on a column that may fail below its computation, to rows that nobody reads otherwise
       keys.collect {
-        case (i, c, key) if !ready.group.fragile.contains(key) && reducible(ready, i, key, planner) =>
+        case (i, c, key) if !ready.group.fragile.contains(key) && reducible(ready, i, key, planner) && !isShared(i) =>
           (i, c)
       }.toSet,
       keys.collect { case (i, c, _) if again(i) => (i, c) }.toSet,
@@ -92,19 +98,16 @@ object ReducerFilters {
   }
 
   /**
-   * Whether an input may be reduced by a key. Excludes an input that the query has several times but Spark computes
-   * once, one that Spark may read in a subquery, a table whose files the join prunes by the same key, and other plans
-   * than tables where files are pruned.
+   * Whether an input may be reduced by a key. Excludes an input that Spark may read in a subquery, a table whose
+   * files the join prunes by the same key, and other plans than tables where files are pruned.
    */
   private def reducible(ready: PreparedGroup, i: Int, key: Attribute, planner: Planner): Boolean = {
     val leaf     = ready.leaves(i)
     val relation = ready.graph.relations(i)
     // Spark finds the broadcast that prunes partitions by its plan, in which it pushes our filter down to a scan only
     val prunes = planner.prunesScans && ready.graph.relations.exists(_.partitions.nonEmpty)
-    // the parts of the query are those before the joins in them are ordered
-    def isShared = relation.copies > 1 || (planner.reusesExchanges && planner.repeated(ready.group.leaves(i)))
     leaf.deterministic && !SubqueryCopies.isWhole(leaf) &&
-    !(prunes && (relation.partitions.contains(key.exprId.id) || LeafNames.below(leaf).isEmpty)) && !isShared &&
+    !(prunes && (relation.partitions.contains(key.exprId.id) || LeafNames.below(leaf).isEmpty)) &&
     !planner.mayReread(leaf)
   }
 

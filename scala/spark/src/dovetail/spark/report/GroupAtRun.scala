@@ -1,5 +1,7 @@
 package org.apache.spark.sql.dovetail.report
 
+import scala.collection.mutable
+
 import org.apache.spark.sql.catalyst.expressions.ExprId
 import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
@@ -32,7 +34,8 @@ object GroupAtRun {
 
   /** Removes the columns that several relations have: they do not identify a relation. */
   def distinct(columns: Vector[Set[ExprId]]): Vector[Set[ExprId]] = {
-    val several = columns.flatten.groupBy(identity).collect { case (id, in) if in.size > 1 => id }.toSet
+    val seen    = mutable.HashSet.empty[ExprId]
+    val several = columns.flatMap(_.filterNot(seen.add))
     if (several.isEmpty) columns else columns.map(_ -- several)
   }
 

@@ -115,14 +115,17 @@ final class PlanSample private (
   def implied(a: Attribute): Option[ImpliedRange] =
     for {
       i <- columns.get(a).collect { case b: Attribute => base.indexOf(b.exprId) }
-      if i >= 0 && Values.ordered(a.dataType) && fresh && table.clusters.isEmpty && kept.size < table.rows.length
-      range <- ImpliedRange.ofRows(
+      if i >= 0 && Values.ordered(a.dataType) && fresh && table.clusters.isEmpty && leavesPart
+      range <- SampleKeys.range(table, i, kept)(ImpliedRange.ofRows(
         table.numbers(i, table.all, PlanSample.MostLooked),
         table.numbers(i, table.all, Int.MaxValue),
         table.numbers(i, kept, PlanSample.MostLooked),
         complete && kept.size <= PlanSample.MostLooked
-      )
+      ))
     } yield range
+
+  /** Whether the predicates may leave only a part of a column's range: more rows have a larger part of its values. */
+  private def leavesPart: Boolean = kept.size <= table.rows.length * ImpliedRange.MostShare
 
   /** The sample after a projection. */
   def projected(list: Seq[(Attribute, Expression)]): PlanSample = {

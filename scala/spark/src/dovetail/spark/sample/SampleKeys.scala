@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.sample
 
-import dovetail.kernel.profile.{KeyColumn, KeyMemo, SetCounts}
+import dovetail.kernel.profile.{ImpliedRange, KeyColumn, KeyFigures, KeyMemo, RowNumbers, SetCounts}
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, Cast, Expression, KnownFloatingPointNormalized}
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.dovetail.base.{BoundedCache, HeapLimit}
@@ -11,8 +11,8 @@ import org.apache.spark.sql.dovetail.table.TableSample
  * Cache of join keys of sampled tables, shared by queries: the keys of a column, the combined keys of several columns,
  * and the positions of the keys of one column among those of another. The entries cover whole samples, so queries with
  * other constants find them too. An entry is found only for its own sample, because the sample's id is part of the
- * cache key. Results on columns are found by the contents of the columns. Sizes of joins are cached for join groups
- * with the same constants.
+ * cache key. Results on columns are found by the contents of the columns. Sizes of joins, and ranges of columns in the
+ * rows that predicates keep, are cached for the same constants.
  */
 private[sample] object SampleKeys extends KeyMemo {
 
@@ -41,6 +41,21 @@ private[sample] object SampleKeys extends KeyMemo {
   private val groups =
     new BoundedCache[SetCounts.Group, SetCounts]("sizes of joins of samples", MostCountBytes)(_.bytes)
 
+  /** Largest number of cached ranges: some 1 MB. A table has as many for a predicate as queries read columns. */
+  private val MostRanges = 4096L
+
+  /** Largest number of cached figures on keys: some 2 MB. */
+  private val MostFigures = 8192L
+
+  private val byKey = new BoundedCache[(Long, Long), KeyFigures]("figures on sampled keys", MostFigures)(_ => 1L)
+
+  private val ranges =
+    new BoundedCache[(Long, Int, Long), Option[ImpliedRange]]("ranges of sampled columns", MostRanges)(_ => 1L)
+
+  /** The range of a column in the rows of a sample that predicates keep. */
+  def range(table: TableSample, column: Int, kept: RowNumbers)(made: => Option[ImpliedRange]): Option[ImpliedRange] =
+    this.kept(ranges, (table.id, column, kept.hash))(made)
+
   /** The keys of a column of the sample, or None if the expression is not a plain column. */
   def ofColumn(table: TableSample, e: Expression, key: JoinKeys): Option[KeyColumn] = column(e).map { c =>
     kept(columns, (table.id, c.ordinal))(KeyColumn(table.keys(c.ordinal, key)))
@@ -52,6 +67,9 @@ private[sample] object SampleKeys extends KeyMemo {
   override def together(of: Vector[KeyColumn]): KeyColumn = kept(combined, of.map(_.id))(KeyColumn.together(of))
 
   override def places(of: KeyColumn, in: KeyColumn): Array[Int] = kept(pairs, (of.id, in.id))(in.placesOf(of))
+
+  override def figures(column: KeyColumn, kept: RowNumbers, made: => KeyFigures): KeyFigures =
+    this.kept(byKey, (column.id, kept.hash))(made)
 
   override def counts(of: SetCounts.Group, made: => SetCounts): SetCounts = kept(groups, of)(made)
 

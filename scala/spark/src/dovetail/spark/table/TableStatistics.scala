@@ -1,9 +1,8 @@
 package org.apache.spark.sql.dovetail.table
 
+import java.util.Arrays
 import java.util.concurrent.ConcurrentHashMap
 import java.util.concurrent.atomic.AtomicLong
-
-import scala.collection.mutable.ArrayBuilder
 
 import dovetail.kernel.profile.{
   Bucket,
@@ -16,7 +15,7 @@ import dovetail.kernel.profile.{
 }
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.dovetail.predicates.{JoinKeys, Values}
-import org.apache.spark.sql.types.{BinaryType, DataType, DateType, IntegerType, LongType, StructType}
+import org.apache.spark.sql.types._
 
 /**
  * All statistics of a table from one collection. `collect` makes them in a pass over the data, `StatisticsStore` keeps
@@ -189,18 +188,14 @@ final case class TableSample(
   def numbers(column: Int, of: RowNumbers, most: Int): Array[Double] = {
     val (found, dataType) = (of.toArray, schema(column).dataType)
     val step              = math.max(1, (found.length + most - 1) / most)
-    val numbers           = ArrayBuilder.make[Double]
-    var i                 = 0
+    val numbers           = new Array[Double]((found.length + step - 1) / step)
+    var (n, i)            = (0, 0)
     while (i < found.length) {
-      val row = rows(found(i))
-      if (!row.isNullAt(column)) dataType match {
-        case IntegerType | DateType => numbers += row.getInt(column).toDouble
-        case other                  =>
-          Values.number(row.get(column, other)).foreach(v => if (!v.isInfinite && !v.isNaN) numbers += v)
-      }
+      val number = TableSample.number(rows(found(i)), column, dataType)
+      if (!number.isNaN && !number.isInfinite) { numbers(n) = number; n += 1 }
       i += step
     }
-    numbers.result()
+    Arrays.copyOf(numbers, n)
   }
 
   /** Keys of a column's values, one per row; [[RelationSample.NullKey]] for NULL. */
@@ -281,4 +276,13 @@ object TableSample {
   private val FewCut = 0.01
 
   private val ids = new AtomicLong
+
+  /** [[Values.number]] of a value, which makes no object of the most frequent types; NaN if there is none. */
+  private def number(row: InternalRow, column: Int, dataType: DataType): Double =
+    if (row.isNullAt(column)) Double.NaN
+    else dataType match {
+      case IntegerType | DateType                      => row.getInt(column).toDouble
+      case LongType | TimestampType | TimestampNTZType => row.getLong(column).toDouble
+      case other                                       => Values.number(row.get(column, other)).getOrElse(Double.NaN)
+    }
 }
