@@ -226,6 +226,22 @@ class SemiJoinReductionSuite extends DovetailSuite with SuiteTables {
     assert(reductions(correlated.replaceFirst("SELECT", "SELECT /*+ DOVETAIL_OFF */")) == 0)
   }
 
+  test("in generated code: a multiple of an average fails for no row, a quotient of sums may") {
+    def below(limit: String) = correlated.replace("0.9 * avg(qty)", limit)
+    withConf(
+      "spark.sql.ansi.enabled"        -> "true",
+      "spark.sql.codegen.wholeStage"  -> "true",
+      "spark.sql.codegen.factoryMode" -> "FALLBACK"
+    ) {
+      reduces(correlated)
+      reduces(below("0.2 * avg(CAST(qty AS DECIMAL(12, 2)))"))
+      // Spark computes these on whole numbers
+      reduces(below("1.2 * avg(CAST(qty AS DECIMAL(7, 2)))"))
+      reduces(below("0.001 * sum(CAST(qty AS DECIMAL(7, 2)))"))
+      assert(reductions(below("sum(qty) / sum(shop)")) == 0)
+    }
+  }
+
   test("with Spark's own reordering on, and adaptive execution off") {
     withConf("spark.sql.cbo.enabled" -> "true", "spark.sql.cbo.joinReorder.enabled" -> "true")(reduces(correlated))
     withConf("spark.sql.adaptive.enabled" -> "false")(reduces(correlated))

@@ -3,11 +3,18 @@ package org.apache.spark.sql.dovetail.group
 import java.util.IdentityHashMap
 
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, AttributeSet, NamedExpression}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeReference,
+  AttributeSet,
+  Expression,
+  NamedExpression
+}
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.dovetail.base.ThreadScope
 import org.apache.spark.sql.dovetail.deadline.PlanningTime
-import org.apache.spark.sql.dovetail.predicates.Movable
+import org.apache.spark.sql.dovetail.predicates.{Movable, ShortDecimals}
 
 /**
  * Columns of a plan that a projection in it computes by an expression that may throw ([[Movable]]). Spark may evaluate
@@ -57,14 +64,23 @@ object FragileColumns {
     if (columns.isEmpty) Nil else plan.output.zipWithIndex.collect { case (a, i) if columns.contains(a) => i }
   }
 
-  /**
-   * The columns of a projection or grouping that may throw. The result of an aggregate function does not count: it
-   * depends on the rows of its group alone.
-   */
+  /** The columns of a projection or grouping that may throw. */
   private def computed(list: Seq[NamedExpression], below: AttributeSet): AttributeSet = AttributeSet(list.collect {
-    case a: Attribute if below.contains(a)                                                     => a
-    case a: Alias if !settled(a) && (!Movable(a.child) || a.references.exists(below.contains)) => a.toAttribute
+    case a: Attribute if below.contains(a)  => a
+    case a: Alias if throws(a.child, below) => a.toAttribute
   })
 
-  private def settled(a: Alias): Boolean = a.child.isInstanceOf[AggregateExpression]
+  private def throws(e: Expression, below: AttributeSet): Boolean = {
+    val known = ofResults(e)
+    !Movable(known) || known.references.exists(below.contains)
+  }
+
+  /**
+   * The expression over the results of its aggregate functions. These do not count: they depend on the rows of their
+   * group alone, and a multiple of an average is computed from one value.
+   */
+  private def ofResults(e: Expression): Expression = e.transform {
+    case r if ShortDecimals.isResult(r) || r.isInstanceOf[AggregateExpression] =>
+      AttributeReference("result", r.dataType, r.nullable)()
+  }
 }

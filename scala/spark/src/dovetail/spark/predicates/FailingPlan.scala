@@ -17,7 +17,8 @@ object FailingPlan {
   /** The same without scalar subqueries, which fail or not whatever rows the expression is evaluated on. */
   def throwsOnRows(expression: Expression): Boolean = expression.exists(ofRows)
 
-  private def ofRows(e: Expression): Boolean = !e.isInstanceOf[Alias] && !TotalExpression(e) && !totalAggregate(e)
+  private def ofRows(e: Expression): Boolean =
+    !e.isInstanceOf[Alias] && !TotalExpression(e) && !totalAggregate(e) && !ShortDecimals.isResult(e)
 
   /**
    * Whether a scalar subquery may fail. Spark computes it when its operator starts: it may have too many rows, or
@@ -30,7 +31,7 @@ object FailingPlan {
 
   private def totalAggregate(e: Expression): Boolean = e match {
     case _: AggregateExpression | _: Count | _: Min | _: Max | _: First | _: Last => true
-    case s: Sum                                                                   => floating(s.child) || roomy(s.child)
+    case s: Sum => floating(s.child) || roomy(s.child) || ShortDecimals.isSummed(s.child)
     // Spark sums other numbers as doubles
     case a: Average => a.child.dataType match {
         case _: DecimalType => roomy(a.child)
@@ -41,16 +42,13 @@ object FailingPlan {
 
   /**
    * Whether the type of a sum has ten digits more than its input: to overflow, it takes ten billion rows at the limit
-   * of the input's type.
+   * of the input's type. A sum of INT has nine more.
    */
   private def roomy(e: Expression): Boolean = e.dataType match {
-    case d: DecimalType                     => d.precision + DigitsOfSum <= DecimalType.MAX_PRECISION
+    case d: DecimalType                     => d.precision + ShortDecimals.DigitsOfSum <= DecimalType.MAX_PRECISION
     case ByteType | ShortType | IntegerType => true
     case _                                  => false
   }
-
-  /** Digits that Spark gives a sum of decimals in addition to their own. A sum of INT has nine more. */
-  private val DigitsOfSum = 10
 
   private def floating(e: Expression): Boolean = e.dataType == DoubleType || e.dataType == FloatType
 }

@@ -89,10 +89,17 @@ object TotalExpression {
     case a: Abs                                                       => negates(a.dataType, a.failOnError)
     case _: UnaryPositive                                             => true
     case a @ (_: Add | _: Subtract | _: Multiply) => TotalArithmetic(a.asInstanceOf[BinaryArithmetic])
+    case u: UnscaledValue                         => isShort(u.child.dataType)
     case d: Divide                                => TotalArithmetic.divides(d)
     case d @ (_: Remainder | _: Pmod)             => TotalArithmetic.divides(d.asInstanceOf[BinaryArithmetic])
     case d: IntegralDivide                        => TotalArithmetic.divides(d)
     case _                                        => false
+  }
+
+  /** Whether the digits of every value are a BIGINT. */
+  private def isShort(t: DataType): Boolean = t match {
+    case d: DecimalType => d.precision <= Decimal.MAX_LONG_DIGITS
+    case _              => false
   }
 
   /** Whether every value has a negative. The smallest integer has none, which only ANSI mode reports as an error. */
