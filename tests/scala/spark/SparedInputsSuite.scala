@@ -116,6 +116,18 @@ class SparedInputsSuite extends DovetailSuite {
     })
   }
 
+  test("unpacked arrays, deviations and values beside the largest one fail for no row") {
+    val unpacked = "SELECT k, j FROM (SELECT k, j, explode(array(name)) AS name FROM words) words WHERE @"
+    val grouped = "SELECT k, j, max_by(name, j) AS name, stddev(j) AS s, approx_count_distinct(name) AS n FROM words " +
+      "GROUP BY k, j HAVING s IS NULL AND n > 0"
+    everyPlan {
+      movesUnlessItFails(f =>
+        query("1 = 1", s"few JOIN (${unpacked.replace("@", f)}) words ON few.k = words.k JOIN many ON words.j = many.j")
+      )
+      sameAnswer(query(safe, s"few JOIN ($grouped) words ON few.k = words.k JOIN many ON words.j = many.j"))
+    }
+  }
+
   test("an input that certainly has a row spares nothing, so that one that may fail moves") {
     withTables("digits")(withDirectory { d =>
       spark.sql("CREATE TABLE digits USING parquet AS SELECT k, j, CAST(j AS STRING) AS name FROM words")

@@ -1,6 +1,6 @@
 package org.apache.spark.sql.dovetail.predicates
 
-import org.apache.spark.sql.catalyst.expressions.{Alias, Expression, ScalarSubquery}
+import org.apache.spark.sql.catalyst.expressions.{Alias, Explode, Expression, PosExplode, ScalarSubquery}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.types._
@@ -18,7 +18,10 @@ object FailingPlan {
   def throwsOnRows(expression: Expression): Boolean = expression.exists(ofRows)
 
   private def ofRows(e: Expression): Boolean =
-    !e.isInstanceOf[Alias] && !TotalExpression(e) && !totalAggregate(e) && !ShortDecimals.isResult(e)
+    !e.isInstanceOf[Alias] && !TotalExpression(e) && !totalAggregate(e) && !ShortDecimals.isResult(e) && !unpacks(e)
+
+  /** Whether the expression makes a row of each element of an array or a map. */
+  private def unpacks(e: Expression): Boolean = e.isInstanceOf[Explode] || e.isInstanceOf[PosExplode]
 
   /**
    * Whether a scalar subquery may fail. Spark computes it when its operator starts: it may have too many rows, or
@@ -31,6 +34,8 @@ object FailingPlan {
 
   private def totalAggregate(e: Expression): Boolean = e match {
     case _: AggregateExpression | _: Count | _: Min | _: Max | _: First | _: Last => true
+    // standard deviations and variances compute with doubles
+    case _: CentralMomentAgg | _: MaxMinBy | _: HyperLogLogPlusPlus => true
     case s: Sum => floating(s.child) || roomy(s.child) || ShortDecimals.isSummed(s.child)
     // Spark sums other numbers as doubles
     case a: Average => a.child.dataType match {
