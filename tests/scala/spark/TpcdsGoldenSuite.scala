@@ -20,7 +20,9 @@ class TpcdsGoldenSuite extends GoldenSuite("tpcds") {
 
   override protected def output(file: Path, c: GoldenCase): Option[Vector[String]] = c.command match {
     case "order" =>
-      val (_, groups) = planned(TpcdsGoldenSuite.text(c.arguments.head), keyValues(c.arguments.tail))
+      // as Spark 4 runs them
+      val settings    = Map("spark.sql.ansi.enabled" -> "true") ++ keyValues(c.arguments.tail)
+      val (_, groups) = planned(TpcdsGoldenSuite.text(c.arguments.head), settings)
       Some(groups.flatMap(describe))
     case _ => None
   }
