@@ -130,8 +130,8 @@ trait KeyMemo {
   /** [[KeyColumn.together]] */
   def together(columns: Vector[KeyColumn]): KeyColumn
 
-  /** The figures on the kept rows of a sample by a column's keys, or `made` if they are new. */
-  def figures(column: KeyColumn, kept: RowNumbers, made: => KeyFigures): KeyFigures
+  /** The figures on these rows of a sample by a column's keys, or `made` if they are new. */
+  def figures(column: KeyColumn, rows: RowNumbers, made: => KeyFigures): KeyFigures
 
   /** The counts kept for a group of joins, or `made` if the group is new. */
   def counts(of: SetCounts.Group, made: => SetCounts): SetCounts
@@ -145,7 +145,7 @@ object KeyMemo {
 
     override def together(columns: Vector[KeyColumn]): KeyColumn = KeyColumn.together(columns)
 
-    override def figures(column: KeyColumn, kept: RowNumbers, made: => KeyFigures): KeyFigures = made
+    override def figures(column: KeyColumn, rows: RowNumbers, made: => KeyFigures): KeyFigures = made
 
     override def counts(of: SetCounts.Group, made: => SetCounts): SetCounts = made
   }

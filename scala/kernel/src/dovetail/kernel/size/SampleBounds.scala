@@ -25,7 +25,7 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
 
   // number of classes that two relations share, and what one row of the second meets in the first
   private val shared   = Array.tabulate(n, n)((a, b) => if (a == b) 0 else classesOf(a).count(classesOf(b).contains))
-  private val partners = Array.fill(n)(new Array[PartnerRows](n))
+  private val partners = Array.fill(n)(new Array[KeyFigures](n))
 
   private val members: Array[RelSet] =
     if (n == 0) Array.empty
@@ -108,7 +108,7 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
       // a piece is connected, so one of the others shares a class with those that are reached
       val next = left.find(r => reached.exists(shared(r)(_) > 0)).getOrElse(left.head)
       if (samples(next).complete)
-        rows *= reached.filter(shared(next)(_) > 0).map(met(next, _).largest).reduceOption(_ min _)
+        rows *= reached.filter(shared(next)(_) > 0).map(met(next, _).mostPartners).reduceOption(_ min _)
           .getOrElse(samples(next).rows.toDouble)
       reached :+= next
       left = left.filter(_ != next)
@@ -117,27 +117,16 @@ final private[size] class SampleBounds(graph: JoinGraph, joins: SampleJoins) {
   }
 
   /** The rows of a relation's sample that one row of another relation meets by their common classes. */
-  private def met(relation: Int, other: Int): PartnerRows = {
+  private def met(relation: Int, other: Int): KeyFigures = {
     if (partners(relation)(other) == null) {
       val keys = classesOf(relation).filter(classesOf(other).contains)
-      partners(relation)(other) = PartnerRows(joins.messages.figuresOf(relation, keys))
+      partners(relation)(other) = joins.messages.figuresOf(relation, keys)
     }
     partners(relation)(other)
   }
 }
 
 private object SampleBounds {
-
-  /**
-   * @param largest rows with the most frequent key, at least 1
-   * @param skew    the same as a multiple of the average, at least 1
-   */
-  final private case class PartnerRows(largest: Double, skew: Double)
-
-  private object PartnerRows {
-    def apply(of: KeyFigures): PartnerRows =
-      if (of.keys == 0) PartnerRows(1.0, 1.0) else PartnerRows(of.largest, of.largest * of.keys / of.rows)
-  }
 
   /**
    * Factor by which a count on partial samples may be too low. The largest factor measured on real joins of up to eight

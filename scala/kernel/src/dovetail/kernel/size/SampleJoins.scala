@@ -202,7 +202,7 @@ final class SampleJoins(graph: JoinGraph) {
   /** Maximum rows with one key of a class, if the relation's sample is the whole table. */
   def degree(relation: Int, of: Int): Option[Double] =
     if (!covered.contains(relation) || !samples(relation).complete || !classesOf(relation).contains(of)) None
-    else Some(math.max(1.0, messages.figuresOf(relation, Vector(of)).largest))
+    else Some(messages.figuresOf(relation, Vector(of)).mostPartners)
 
   /** Share of the rows of `left` that have a partner in `right`, if both are covered and share a class. */
   def partnered(left: Int, right: Int): Option[PartnerShare] =

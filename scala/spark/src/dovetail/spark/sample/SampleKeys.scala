@@ -53,8 +53,8 @@ private[sample] object SampleKeys extends KeyMemo {
     new BoundedCache[(Long, Int, Long), Option[ImpliedRange]]("ranges of sampled columns", MostRanges)(_ => 1L)
 
   /** The range of a column in the rows of a sample that predicates keep. */
-  def range(table: TableSample, column: Int, kept: RowNumbers)(made: => Option[ImpliedRange]): Option[ImpliedRange] =
-    this.kept(ranges, (table.id, column, kept.hash))(made)
+  def range(table: TableSample, column: Int, rows: RowNumbers)(made: => Option[ImpliedRange]): Option[ImpliedRange] =
+    kept(ranges, (table.id, column, rows.hash))(made)
 
   /** The keys of a column of the sample, or None if the expression is not a plain column. */
   def ofColumn(table: TableSample, e: Expression, key: JoinKeys): Option[KeyColumn] = column(e).map { c =>
@@ -68,8 +68,8 @@ private[sample] object SampleKeys extends KeyMemo {
 
   override def places(of: KeyColumn, in: KeyColumn): Array[Int] = kept(pairs, (of.id, in.id))(in.placesOf(of))
 
-  override def figures(column: KeyColumn, kept: RowNumbers, made: => KeyFigures): KeyFigures =
-    this.kept(byKey, (column.id, kept.hash))(made)
+  override def figures(column: KeyColumn, rows: RowNumbers, made: => KeyFigures): KeyFigures =
+    kept(byKey, (column.id, rows.hash))(made)
 
   override def counts(of: SetCounts.Group, made: => SetCounts): SetCounts = kept(groups, of)(made)
 
