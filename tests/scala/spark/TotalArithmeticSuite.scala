@@ -12,7 +12,7 @@ import org.apache.spark.sql.dovetail.predicates.Movable
 import org.apache.spark.sql.functions._
 import org.apache.spark.sql.types._
 
-/** Quotients of decimals in ANSI mode: those that are called total have a value for every row, and others may not. */
+/** Quotients in ANSI mode: those that are called total have a value for every row, and others may not. */
 class TotalArithmeticSuite extends DovetailSuite {
 
   /** Digits, and digits after the point. The last ones of 31 to 33 digits are around the most that fits. */
@@ -79,8 +79,8 @@ class TotalArithmeticSuite extends DovetailSuite {
         def total(precision: Int, scale: Int, divisor: String) =
           found.exists(f => f._1 == DecimalType(precision, scale) && f._2 == divisor && f._3)
         assert(total(7, 2, "100") && total(7, 2, "-0.01") && total(12, 2, "99.99") && total(28, 2, "-7"))
-        // 32 + 6 digits are the most that fit
-        assert(total(32, 0, "3") && !total(33, 0, "3"))
+        // 32 digits before the point and 6 behind it are the most that fit; without loss of precision, Spark cuts more
+        assert(total(32, 0, "3") && total(33, 0, "3") == (loss == "false") && !total(38, 0, "0.1"))
         assert(!found.exists { case (_, d, total, _) => total && new JavaDecimal(d).signum == 0 })
         // quotients whose type is too small, and divisors of zero, do fail
         assert(found.exists(f => !f._4 && f._2 == "0.1") && found.exists(f => !f._4 && f._2 == "0"))
@@ -103,6 +103,86 @@ class TotalArithmeticSuite extends DovetailSuite {
       val row = "SELECT CAST('1e30' AS DECIMAL(38, 0)) AS x, CAST('0.00000000000000000003' AS DECIMAL(38, 20)) AS y"
       assert(Try(spark.sql(s"SELECT x % y FROM ($row)").collect()).isFailure)
       assert(!Movable(computed(wide)(_ % narrow)._1) && !Movable(computed(wide)(pmod(_, narrow))._1))
+    }
+  }
+
+  private val numbers  = Seq("0", "1", "-1", "2", "-7")
+  private val operands = Seq(
+    "INT"            -> (numbers ++ Seq("2147483647", "-2147483648")),
+    "BIGINT"         -> (numbers ++ Seq("9223372036854775807", "-9223372036854775807 - 1")),
+    "DOUBLE"         -> (numbers ++ Seq("'NaN'", "'-0.0'", "'Infinity'", "1e-300")),
+    "DECIMAL(12, 2)" -> (numbers ++ Seq("0.01", "-9999999999.99")),
+    "DECIMAL(24, 6)" -> (numbers ++ Seq("0.000001", "999999999999999999.999999"))
+  )
+
+  /** Whether an expression over columns `a` and `b` of a type is called total, and whether it fails for no row. */
+  private def tried(expression: String, of: String, values: Seq[String]): (Boolean, Boolean) = {
+    val all   = (values.map(v => s"CAST($v AS $of)") :+ s"CAST(NULL AS $of)")
+    val rows  = for (a <- all; b <- all) yield s"($a, $b)"
+    val found = spark.sql(rows.mkString("SELECT * FROM VALUES ", ", ", " AS t(a, b)"))
+    // rows of a program: Spark does not compute with them while it plans
+    val frame = spark.createDataFrame(found.rdd, found.schema)
+    frame.selectExpr(s"$expression AS y").queryExecution.optimizedPlan match {
+      case Project(Seq(Alias(e, _)), child) =>
+        val bound = BindReferences.bindReference(e, child.output)
+        (Movable(e), frame.queryExecution.executedPlan.executeCollect().forall(r => Try(bound.eval(r)).isSuccess))
+      case other => fail(other.toString)
+    }
+  }
+
+  private val guarded = Seq(
+    "CASE WHEN b > 0 THEN a / b END",
+    "CASE WHEN b >= 1 THEN a / b ELSE 0 END",
+    "CASE WHEN 0 < b THEN a / b END",
+    "CASE WHEN b < 0 THEN a / b END",
+    "CASE WHEN b <= -1 THEN a / b END",
+    "CASE WHEN b = 2 THEN a / b END",
+    "CASE WHEN b <=> -7 THEN a / b END",
+    "CASE WHEN b <> 0 THEN a / b END",
+    "CASE WHEN NOT (b <= 0) THEN a / b END",
+    "CASE WHEN b >= 0 AND b <> 0 THEN a / b END",
+    "CASE WHEN b > 0 AND a > 0 THEN a / b > b / a END",
+    "CASE WHEN b <= 0 OR a IS NULL THEN NULL ELSE a / b END",
+    "CASE WHEN b = 0 THEN 0 WHEN a > 1 THEN a / b WHEN a <> 0 THEN b / a END",
+    "CASE b WHEN 0 THEN NULL ELSE a / b END",
+    "IF(b = 0, NULL, a / b)",
+    "IF(b = 0, 1, a / b) > IF(a = 0, 1, b / a)",
+    "a / nullif(b, 0)",
+    "a / coalesce(nullif(b, 0), 1)",
+    "a / CASE WHEN b < 0 THEN b WHEN b = 0 THEN 1 ELSE b END"
+  )
+
+  private val unguarded = Seq(
+    "a / b",
+    "CASE WHEN b >= 0 THEN a / b END",
+    "CASE WHEN b > -1 THEN a / b END",
+    "CASE WHEN b < 1 THEN a / b END",
+    "CASE WHEN b <> 1 THEN a / b END",
+    "CASE WHEN b > 0 THEN 1 ELSE a / b END",
+    "CASE WHEN b > 0 OR a > 0 THEN a / b END",
+    "CASE WHEN NOT (b > 0 AND a > 0) THEN a / b END",
+    "CASE WHEN a / b > 1 AND b > 0 THEN 1 END",
+    "CASE WHEN b > 0 THEN a / (b - 1) END",
+    "CASE WHEN b = 0 THEN 0 WHEN a > 0 THEN a / b ELSE b / a END",
+    "CASE WHEN a > 0 THEN a / b END",
+    "a / nullif(b, 1)",
+    "a / coalesce(nullif(b, 1), 1)",
+    "IF(b = 0, a / b, 1)"
+  )
+
+  test("a division that its conditions keep from zero is total, others are not") {
+    withConf("spark.sql.ansi.enabled" -> "true")(for ((of, values) <- operands) {
+      guarded.foreach(e => assert(tried(e, of, values) == ((true, true)), s"$e, of $of"))
+      unguarded.foreach(e => assert(tried(e, of, values) == ((false, false)), s"$e, of $of"))
+    })
+  }
+
+  test("the smallest whole number divided by -1 has no quotient") {
+    withConf("spark.sql.ansi.enabled" -> "true") {
+      val (of, values) = operands(1)
+      assert(tried("CASE WHEN b > 0 THEN a div b END", of, values) == ((true, true)))
+      for (e <- Seq("a % b", "pmod(a, b)")) assert(tried(s"CASE WHEN b > 0 THEN $e END", of, values) == ((true, true)))
+      assert(tried("CASE WHEN b <> 0 THEN a div b END", of, values) == ((false, false)))
     }
   }
 }

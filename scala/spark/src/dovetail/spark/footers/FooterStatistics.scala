@@ -70,9 +70,8 @@ final class FooterStatistics(conf: SQLConf, name: LeafNode => String) {
   def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] =
     table(leaf).flatMap(_.between(column, low, high))
 
-  /** Whether all values of a column are between two numbers, in all files of a leaf. */
-  def within(leaf: LeafNode, column: Attribute, low: Double, high: Double): Boolean =
-    table(leaf).exists(_.within(column, low, high))
+  /** The smallest and the largest value of a column in all files of a leaf, if they are known for certain. */
+  def range(leaf: LeafNode, column: Attribute): Option[(Double, Double)] = table(leaf).flatMap(_.range(column))
 
   /** The footers of a leaf, read for no column in particular. */
   private def table(leaf: LeafNode): Option[TableFooters] = {

@@ -89,15 +89,14 @@ final class TableFooters private (
     if (rows <= 0L || parts.size < read.size) None else Some(parts.sum / rows)
   }
 
-  /** Whether all values of a column are known to be between two numbers, in all files. */
-  def within(a: Attribute, low: Double, high: Double): Boolean = {
-    val read                  = this.read
-    def fits(c: ColumnFooter) = c.values == 0L || (c.kind == TableFooters.kind(a.dataType) && (c.ends match {
-      case Some(n: Numbers) => low <= n.low && n.high <= high
-      case _                => false
-    }))
-    !added && !partition.contains(a.name) && matching.byName(a) && read.size == all.size &&
-    read.forall(f => columnOf(f, a).exists(fits))
+  /** The smallest and the largest value of a column in all files; None if they are not known for certain. */
+  def range(a: Attribute): Option[(Double, Double)] = {
+    val read    = this.read
+    val columns = if (partition.contains(a.name) || !matching.byName(a)) Vector.empty else read.map(columnOf(_, a))
+    val filled  = columns.flatten.filter(_.values > 0L)
+    val certain = !added && read.size == all.size && columns.size == read.size && columns.forall(_.isDefined) &&
+      filled.forall(_.kind == TableFooters.kind(a.dataType))
+    if (certain) Ends.hull(filled.map(_.ends)).collect { case n: Numbers => (n.low, n.high) } else None
   }
 
   /** Ranges of columns in the row groups that predicates on other columns leave ([[FooterStatistics.implied]]). */

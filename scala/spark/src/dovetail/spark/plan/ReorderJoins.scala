@@ -8,7 +8,7 @@ import org.apache.spark.sql.dovetail.deadline.{PlanningTime, TimeIsUp}
 import org.apache.spark.sql.dovetail.group.{EarlyJoins, FragileColumns, JoinGroup, Preparation, VariantExtraction}
 import org.apache.spark.sql.dovetail.log.QueryLog
 import org.apache.spark.sql.dovetail.report.{GroupReport, Trace}
-import org.apache.spark.sql.dovetail.stats.TimeRanges
+import org.apache.spark.sql.dovetail.stats.ColumnRanges
 
 /**
  * Dovetail's optimizer rule: finds join groups in a logical plan and puts each into its best order.
@@ -70,7 +70,7 @@ class ReorderJoins(session: SparkSession) extends Rule[LogicalPlan] {
   /** The steps in their order, from the plan to the plan with ordered groups. */
   private def allGroups(plan: LogicalPlan, scanned: LogicalPlan, prepared: LogicalPlan): LogicalPlan = {
     val ordering = GroupOrdering(session, conf, plan, prepared)
-    TimeRanges.learn(prepared, ordering.statistics)
+    ColumnRanges.learn(prepared, ordering.statistics)
     val grouped   = ordering.grouped(FragileColumns.once(bottomUp(prepared, ordering)))
     val ordered   = SameFiles(session, prepared, grouped)
     val published = if (publication.wanted(prepared)) publication(ordered, ordering.statistics) else ordered

@@ -12,10 +12,10 @@ object FailingPlan {
     plan.exists(p => p.expressions.exists(throws) || FailingOperator(p).isDefined)
 
   /** Whether evaluating the expression, or an aggregate function in it, may throw. */
-  def throws(expression: Expression): Boolean = expression.exists(e => ofRows(e) || fails(e))
+  def throws(expression: Expression): Boolean = GuardedDivision(expression).exists(e => ofRows(e) || fails(e))
 
   /** The same without scalar subqueries, which fail or not whatever rows the expression is evaluated on. */
-  def throwsOnRows(expression: Expression): Boolean = expression.exists(ofRows)
+  def throwsOnRows(expression: Expression): Boolean = GuardedDivision(expression).exists(ofRows)
 
   private def ofRows(e: Expression): Boolean =
     !e.isInstanceOf[Alias] && !TotalExpression(e) && !totalAggregate(e) && !ShortDecimals.isResult(e) && !unpacks(e)

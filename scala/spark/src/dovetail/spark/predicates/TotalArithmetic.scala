@@ -1,19 +1,21 @@
 package org.apache.spark.sql.dovetail.predicates
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.dovetail.predicates.KnownRanges.Range
 import org.apache.spark.sql.types._
 
 /**
  * Arithmetic that cannot overflow: on floating point numbers; on integers and decimals outside of ANSI mode, where
  * results wrap around or become NULL; and on types that leave room for every result: `CAST(a AS BIGINT) + CAST(b AS
- * BIGINT)` of two INT columns, DECIMAL(12, 2) * DECIMAL(7, 2), DECIMAL(12, 2) / 100.
+ * BIGINT)` of two INT columns, DECIMAL(12, 2) * DECIMAL(7, 2), DECIMAL(12, 2) / 100. The values of integer columns may
+ * be known to be in a smaller range than that of their type ([[KnownRanges]]).
  */
 object TotalArithmetic {
 
   /** Whether a sum, a difference or a product cannot overflow. */
   def apply(e: BinaryArithmetic): Boolean = e.dataType match {
     case _: DoubleType | _: FloatType => true
-    case t: IntegralType              => !ansi(e) || within(exact(e), t)
+    case t: IntegralType              => !ansi(e) || within(exact(e, KnownRanges(_)), t)
     case t: DecimalType               =>
       !ansi(e) || room(e).exists(digits => digits <= DecimalType.MAX_PRECISION && digits <= t.precision)
     case _ => false // intervals overflow in every mode
@@ -24,7 +26,7 @@ object TotalArithmetic {
     case _: DoubleType | _: FloatType => !ansi(e) || nonZero(e.right)
     case _: IntegralType => integral(e.left.dataType) && (!ansi(e) || (nonZero(e.right) && nonNegative(e.right)))
     case t: DecimalType  =>
-      if (e.isInstanceOf[Divide]) !ansi(e) || (nonZero(e.right) && quotient(e).contains(t)) else !ansi(e) && divided(e)
+      if (e.isInstanceOf[Divide]) !ansi(e) || (nonZero(e.right) && quotient(e, t)) else !ansi(e) && divided(e)
     case _ => false
   }
 
@@ -38,16 +40,13 @@ object TotalArithmetic {
   }
 
   /**
-   * Type of a quotient of decimals that holds every digit before the decimal point: a number below 10^p-s^, divided by
-   * 10^-t^ at least, is below 10^p-s+t^. It has enough digits after the point not to be rounded up to that power. Only
-   * if all these digits are more than a decimal can have, Spark makes the type smaller.
+   * Whether a type holds every quotient of decimals. A number below 10^p-s^, divided by 10^-t^ at least, is below
+   * 10^p-s+t^. The largest quotient has s-t digits after the point, so with as many it is not rounded up to that power.
    */
-  private def quotient(e: BinaryArithmetic): Option[DecimalType] = (e.left.dataType, e.right.dataType) match {
+  private def quotient(e: BinaryArithmetic, to: DecimalType): Boolean = (e.left.dataType, e.right.dataType) match {
     case (l: DecimalType, r: DecimalType) if l.scale >= 0 && r.scale >= 0 =>
-      val after  = math.max(LeastDigitsAfterPoint, l.scale + r.precision + 1)
-      val digits = l.precision - l.scale + r.scale + after
-      if (digits <= DecimalType.MAX_PRECISION) Some(DecimalType(digits, after)) else None
-    case _ => None
+      to.precision - to.scale >= l.precision - l.scale + r.scale && to.scale >= l.scale - r.scale
+    case _ => false
   }
 
   // up to Spark 4.0, evalMode is accessible only in the concrete classes
@@ -72,8 +71,25 @@ object TotalArithmetic {
     case _ => None
   }
 
-  /** The smallest and the largest value. */
-  private type Range = (BigInt, BigInt)
+  /** Columns whose ranges decide whether an integer operation overflows. */
+  def limiting(e: Expression): Seq[Attribute] = e match {
+    case b @ (_: Add | _: Subtract | _: Multiply) => (b.dataType, b) match {
+        case (t: IntegralType, b: BinaryArithmetic) if ansi(b) && !within(exact(b, _ => None), t) => operands(b)
+        case _                                                                                    => Nil
+      }
+    case _ => Nil
+  }
+
+  /** Columns that an integer is computed from. */
+  def operands(e: Expression): Seq[Attribute] = e match {
+    case a: Attribute if integral(a.dataType)        => Seq(a)
+    case c: Cast if integral(c.dataType)             => operands(c.child)
+    case b: BinaryArithmetic if integral(b.dataType) => operands(b.left) ++ operands(b.right)
+    case _                                           => Nil
+  }
+
+  /** The values that an integer may have. */
+  def range(e: Expression): Option[Range] = range(e, KnownRanges(_))
 
   private def within(values: Option[Range], t: IntegralType): Boolean =
     values.exists { case (low, high) => typeRange(t).exists { case (least, most) => low >= least && high <= most } }
@@ -87,9 +103,9 @@ object TotalArithmetic {
   }
 
   /** The range of the exact result, without the limits of the type. */
-  private def exact(e: BinaryArithmetic): Option[Range] = for {
-    (a, b) <- range(e.left)
-    (c, d) <- range(e.right)
+  private def exact(e: BinaryArithmetic, known: Attribute => Option[Range]): Option[Range] = for {
+    (a, b) <- range(e.left, known)
+    (c, d) <- range(e.right, known)
     found  <- e match {
       case _: Add      => Some((a + c, b + d))
       case _: Subtract => Some((a - d, b - c))
@@ -98,11 +114,12 @@ object TotalArithmetic {
     }
   } yield found
 
-  private def range(e: Expression): Option[Range] = e match {
+  private def range(e: Expression, known: Attribute => Option[Range]): Option[Range] = e match {
     case Literal(n: Number, _: IntegralType)                     => Some((BigInt(n.longValue), BigInt(n.longValue)))
-    case c: Cast if Cast.canUpCast(c.child.dataType, c.dataType) => range(c.child)
-    case b: BinaryArithmetic if integral(b.dataType) && ansi(b)  =>
-      exact(b).filter(r => within(Some(r), b.dataType.asInstanceOf[IntegralType])).orElse(typeRange(b.dataType))
+    case a: Attribute if integral(a.dataType)                    => known(a).orElse(typeRange(a.dataType))
+    case c: Cast if Cast.canUpCast(c.child.dataType, c.dataType) => range(c.child, known)
+    case b: BinaryArithmetic if integral(b.dataType)             =>
+      exact(b, known).filter(r => within(Some(r), b.dataType.asInstanceOf[IntegralType])).orElse(typeRange(b.dataType))
     case other => typeRange(other.dataType)
   }
 
@@ -120,7 +137,4 @@ object TotalArithmetic {
     case Literal(n: Number, _: NumericType) => n.doubleValue > 0.0
     case _                                  => false
   }
-
-  /** Fewest digits after the point of a quotient of decimals, by Spark's rule (and that of SQL Server and Hive). */
-  private val LeastDigitsAfterPoint = 6
 }

@@ -136,7 +136,7 @@ object TotalExpression {
  */
 object Movable {
   def apply(e: Expression): Boolean =
-    e.deterministic && (neverFails(e) || DovetailConf.MoveAll.get(SQLConf.get))
+    e.deterministic && (neverFails(GuardedDivision(e)) || DovetailConf.MoveAll.get(SQLConf.get))
 
   private def neverFails(e: Expression): Boolean = TotalExpression(e) && !FailingPlan.fails(e) && (e match {
     case b: BloomFilterMightContain => neverFails(b.valueExpression) // the subquery builds the filter

@@ -109,9 +109,8 @@ final class LeafStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] =
     footers.between(leaf, column, low, high)
 
-  /** Whether all values of a column are known to be between two numbers, by the footers of all files of a leaf. */
-  def within(leaf: LeafNode, column: Attribute, low: Double, high: Double): Boolean =
-    footers.within(leaf, column, low, high)
+  /** The smallest and the largest value of a column, if the footers of all files of a leaf tell. */
+  def range(leaf: LeafNode, column: Attribute): Option[(Double, Double)] = footers.range(leaf, column)
 
   def learnFrom(leaf: LeafNode): Unit = leaf match {
     case r: LogicalRelation   => catalog.learnFrom(r.catalogTable)

@@ -66,10 +66,10 @@ final class PlanStatistics(conf: SQLConf, histograms: Boolean, known: TableStati
   def between(leaf: LeafNode, column: Attribute, low: Double, high: Double): Option[Double] =
     leaves.between(leaf, column, low, high)
 
-  /** Whether all values of a column of a leaf are known to be between two numbers, by the footers of all its files. */
-  def within(leaf: LeafNode, column: Attribute, low: Double, high: Double): Boolean = {
+  /** The smallest and the largest value of a column of a leaf, if the footers of all its files tell. */
+  def range(leaf: LeafNode, column: Attribute): Option[(Double, Double)] = {
     readNow()
-    leaves.within(leaf, column, low, high)
+    leaves.range(leaf, column)
   }
 
   /** A number that changes if the statistics of a table of the plan are collected anew, and are others then. */
