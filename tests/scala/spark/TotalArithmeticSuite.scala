@@ -117,7 +117,7 @@ class TotalArithmeticSuite extends DovetailSuite {
 
   /** Whether an expression over columns `a` and `b` of a type is called total, and whether it fails for no row. */
   private def tried(expression: String, of: String, values: Seq[String]): (Boolean, Boolean) = {
-    val all   = (values.map(v => s"CAST($v AS $of)") :+ s"CAST(NULL AS $of)")
+    val all   = values.map(v => s"CAST($v AS $of)") :+ s"CAST(NULL AS $of)"
     val rows  = for (a <- all; b <- all) yield s"($a, $b)"
     val found = spark.sql(rows.mkString("SELECT * FROM VALUES ", ", ", " AS t(a, b)"))
     // rows of a program: Spark does not compute with them while it plans

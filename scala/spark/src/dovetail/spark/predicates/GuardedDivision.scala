@@ -97,11 +97,13 @@ final private class KnownSigns private (signs: Map[Expression, Set[Int]]) {
    * @param orders which of -1, 0 and 1 the order of both sides may be
    */
   private def compared(c: BinaryComparison, orders: Set[Int]): KnownSigns = (c.left, c.right) match {
-    case (e, l: Literal) => KnownSigns.ofConstant(l).fold(this)(s => add(e, orders.flatMap(KnownSigns.signs(_, s))))
-    case (l: Literal, e) =>
-      KnownSigns.ofConstant(l).fold(this)(s => add(e, orders.flatMap(o => KnownSigns.signs(-o, s))))
-    case _ => this
+    case (e, l: Literal) => compared(e, orders, l)
+    case (l: Literal, e) => compared(e, orders.map(-_), l)
+    case _               => this
   }
+
+  private def compared(e: Expression, orders: Set[Int], constant: Literal): KnownSigns =
+    KnownSigns.ofConstant(constant).fold(this)(sign => add(e, orders.flatMap(KnownSigns.signs(_, sign))))
 
   private def add(e: Expression, found: Set[Int]): KnownSigns = e match {
     case c: Cast if keepsSign(c) => add(c.child, found)
