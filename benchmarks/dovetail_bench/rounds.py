@@ -1,11 +1,12 @@
 """The order in which modes run a suite: rounds over all queries, in which every mode goes first equally often.
 
-The mode that runs a query first pays for compiling its code and for cold buffers. Round 0 first plans a query once in
-every mode, because a planner that is new is slow. Then it runs the query in all modes and compares the plans that they
-executed. A mode that executed plain Spark's plan counts as equal in that query and is not timed again. The other modes,
-with plain Spark among them, are timed in the rows of a Latin square, so that each of them goes first equally often. If
-all plans differ, round 0 is the first row of the square. The later rounds of a query follow one another, the fastest
-query first: noise changes the ratios of short times most, and a run that is stopped has few queries without them.
+The mode that runs a query first pays for compiling its code and for cold buffers. Round 0 first plans a query twice in
+every mode, because a planner that is new is slow: with empty caches of Dovetail, which is timed by itself, and again to
+fill them. Then it runs the query in all modes and compares the plans that they executed. A mode that executed plain
+Spark's plan counts as equal in that query and is not timed again. The other modes, with plain Spark among them, are
+timed in the rows of a Latin square, so that each of them goes first equally often. If all plans differ, round 0 is the
+first row of the square. The later rounds of a query follow one another, the fastest query first: noise changes the
+ratios of short times most, and a run that is stopped has few queries without them.
 
 `times` is the command, and `times_report` makes tables of the results.
 """
@@ -18,6 +19,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from itertools import count
+from time import perf_counter
 from typing import Any, TypeVar
 
 from dovetail.demo.data import Dataset
@@ -37,9 +39,10 @@ HASH = 12
 CHUNK = 1 << 22
 
 CACHES = (
-    "Caches: Dovetail's own (footers, rows read) are emptied before every run, in every mode. The files of a query's "
-    "tables are read before each round of it, so that the system has them in memory for every mode, as far as it has "
-    "memory. Spark's caches of compiled code and of file listings stay: going first pays for them."
+    "Caches: every mode plans a query before it is timed, so that Dovetail's caches (footers, rows read) have what it "
+    "needs, as in a session that has read these tables before. Planning with empty caches is timed by itself. The files "
+    "of a query's tables are read before each round of it, so that the system has them in memory for every mode, as far "
+    "as it has memory. Spark's caches of compiled code and of file listings stay: going first pays for them."
 )
 
 
@@ -70,11 +73,13 @@ class Timing:
         runs: All runs, in the order in which they were made.
         failures: Mode → error. A mode that failed once is not run again.
         plans: Plan hash → its text.
+        planning: Mode → seconds of each `EXPLAIN` before the rounds. Dovetail's caches are empty for the first one.
     """
 
     runs: list[Run] = field(default_factory=list)
     failures: dict[str, str] = field(default_factory=dict)
     plans: dict[str, str] = field(default_factory=dict)
+    planning: dict[str, list[float]] = field(default_factory=dict)
 
     def seconds(self) -> float:
         """Seconds of all runs so far, in all modes."""
@@ -148,11 +153,14 @@ class Rounds:
         try:
             for number, query in enumerate(queries):
                 self.found[query.name] = Timing()
+                self._plan(query, emptied=True)
                 self._plan(query)
                 self._round(query, 0, next(latin_square(list(self.modes), number)))
             numbered = list(enumerate(queries))
             for number, query in sorted(numbered, key=lambda each: self.found[each[1].name].seconds()):
                 for turn, modes in self._later(query.name, number):
+                    if turn == 1:
+                        self._plan(query)
                     self._round(query, turn, modes)
         except KeyboardInterrupt:
             say("stopped; what was measured is reported")
@@ -164,16 +172,24 @@ class Rounds:
         differing = [mode for mode in self.modes if mode not in left_out]
         return orders(list(self.modes), differing, number)
 
-    def _plan(self, query: Query) -> None:
-        """Plans the query in every mode, without running it.
+    def _plan(self, query: Query, emptied: bool = False) -> None:
+        """Plans the query in every mode, without running it, so that Dovetail's caches have what it needs.
 
         A planner is slow until the JVM has compiled its code. Dovetail plans within a budget of milliseconds. Without
         this, it would leave groups alone in round 0 that it orders later, and its plan would seem to be plain Spark's.
+
+        Args:
+            query: The query.
+            emptied: Whether Dovetail's caches are emptied before each mode.
         """
         for mode in self.modes.values():
             self.session.use(mode, self.data)
+            if emptied:
+                self.session.spark.sql("DOVETAIL CLEAR CACHES")
+            begin = perf_counter()
             with suppress(Exception):  # an error of Spark: the run that follows fails, too, and is reported
                 self.session.spark.sql(f"EXPLAIN {query.text}")
+            self.found[query.name].planning.setdefault(mode.name, []).append(perf_counter() - begin)
 
     def _round(self, query: Query, turn: int, modes: Sequence[str]) -> None:
         timed = self.found[query.name]
@@ -182,7 +198,6 @@ class Rounds:
             if name in timed.failures:
                 continue
             self.session.use(self.modes[name], self.data)
-            self.session.spark.sql("DOVETAIL CLEAR CACHES")
             try:
                 measured = profile(self.session.spark, query.text)
                 plan = executed_plan.last(self.session.spark)
@@ -214,6 +229,7 @@ def to_json(found: Mapping[str, Timing]) -> dict[str, Any]:
             name: {digest: executed_plan.operators(plan) for digest, plan in timed.plans.items()}
             for name, timed in found.items()
         },
+        "planning": {name: timed.planning for name, timed in found.items()},
         "runs": runs,
     }
 

@@ -168,7 +168,7 @@ def write_page(page: report.Page, body: Mapping[str, Any], verdicts: Sequence[Ma
         f"{results.analyze_seconds:.0f} s."
     )
     page.text(
-        "Round 0 plans every query once in every mode, then runs it and compares the plans executed. Where a mode's "
+        "Round 0 plans every query in every mode, then runs it and compares the plans executed. Where a mode's "
         "plan is plain Spark's, it counts as plain Spark's time and Dovetail's own planning. " + _rounds(results)
     )
     page.text(CACHES)
@@ -179,6 +179,8 @@ def write_page(page: report.Page, body: Mapping[str, Any], verdicts: Sequence[Ma
         else f"**In {len(unbalanced)} queries a mode went first more often than another:** {', '.join(unbalanced)}."
     )
     page.table("Totals", [totals(results, mode) for mode in results.modes])
+    if "planning" in body:
+        page.table("Planning", [_planning(results, body, mode) for mode in results.modes])
     page.targets(targets(results))
     page.table("Plans executed", [_plans(results, body, mode) for mode in results.modes[1:]])
     for mode in (DOVETAIL, DOVETAIL_BARE, SPARK_CBO):
@@ -202,6 +204,15 @@ def _rounds(results: Results) -> str:
         f"not timed in {LEAST_ROUNDS} rounds. Runs of each query and mode: {number_of_runs(results)}. Seconds are "
         "those of the single run, or the median of the runs. The mode that goes first changes from query to query."
     )
+
+
+def _planning(results: Results, body: Mapping[str, Any], mode: Mode) -> dict[str, Any]:
+    seconds = [body["planning"][query][mode.name] for query in results.complete]
+    return {
+        "mode": mode.title,
+        "EXPLAIN of all queries, empty caches, s": sum(of[0] for of in seconds),
+        "filled caches, s": sum(of[1] for of in seconds),
+    }
 
 
 def _plans(results: Results, body: Mapping[str, Any], mode: Mode) -> dict[str, Any]:

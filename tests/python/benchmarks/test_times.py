@@ -33,6 +33,8 @@ def test_every_mode_goes_first_equally_often(data_dir: Path, tmp_path: Path) -> 
     assert [query for query, _ in groupby(later)] == sorted(set(later), key=later.index)  # query by query
     assert "dovetail_bare" not in body["equal plans"][REORDERED]
     for query, by_mode in body["runs"].items():
+        assert body["planning"][query].keys() == by_mode.keys()
+        assert all(len(times) >= 2 for times in body["planning"][query].values())
         timed = {mode for mode in by_mode if mode not in body["equal plans"][query]}
         for mode, runs in by_mode.items():
             counted = [run for run in runs if run["counted"]]
