@@ -40,9 +40,9 @@ CHUNK = 1 << 22
 
 CACHES = (
     "Caches: every mode plans a query before it is timed, so that Dovetail's caches (footers, rows read) have what it "
-    "needs, as in a session that has read these tables before. Planning with empty caches is timed by itself. The files "
-    "of a query's tables are read before each round of it, so that the system has them in memory for every mode, as far "
-    "as it has memory. Spark's caches of compiled code and of file listings stay: going first pays for them."
+    "needs, as in a session that has read these tables before. Planning with empty caches is timed by itself. The "
+    "files of a query's tables are read before each round of it, so that the system has them in memory for every mode, "
+    "as far as it has memory. Spark's caches of compiled code and of file listings stay: going first pays for them."
 )
 
 

@@ -56,6 +56,9 @@ object SetCounts {
   final class Group(private val parts: Array[Long]) {
     override val hashCode: Int = Arrays.hashCode(parts)
 
+    /** The group for one of several figures that are counted for the same joins. */
+    def of(figure: Long): Group = new Group(figure +: parts)
+
     override def equals(other: Any): Boolean = other match {
       case o: Group => Arrays.equals(parts, o.parts)
       case _        => false

@@ -79,12 +79,13 @@ final class SampleJoins(graph: JoinGraph) {
     samples(relation).rows * (if (covered.toVector.forall(samples(_).complete)) 1.0 else 3.0)
 
   // the figures of a group of joins like this one, which may come from another query
+  private lazy val group     = SampledGroup(graph, domainOf)
   private lazy val shared    = figures(SampledGroup.Rows)
   private lazy val certainty = figures(SampledGroup.Certainty)
   private lazy val telling   = figures(SampledGroup.Places)
 
   private def figures(kind: Long): SetCounts =
-    samples(covered.min).memo.counts(SampledGroup(graph, domainOf, kind), new SetCounts(covered.size))
+    samples(covered.min).memo.counts(group.of(kind), new SetCounts(covered.size))
 
   /**
    * Rows of the equality join of the relations of a piece.

@@ -11,12 +11,13 @@ import dovetail.kernel.profile.SetCounts
 private[size] object SampledGroup {
 
   /**
+   * The joins of a graph. What is counted for them, [[Rows]], [[Certainty]] or [[Places]], is kept by itself
+   * ([[SetCounts.Group.of]]).
+   *
    * @param domains domains of the classes, then of the operators' equalities
-   * @param figure  what is counted: [[Rows]] of the joins, their [[Certainty]], or the [[Places]] behind it
    */
-  def apply(graph: JoinGraph, domains: Array[Double], figure: Long): SetCounts.Group = {
+  def apply(graph: JoinGraph, domains: Array[Double]): SetCounts.Group = {
     val parts = Array.newBuilder[Long]
-    parts += figure
     def number(n: Double): Unit  = parts += java.lang.Double.doubleToLongBits(n)
     def list(ns: Seq[Int]): Unit = { parts += ns.size.toLong; ns.foreach(parts += _.toLong) }
     parts += graph.size.toLong += graph.classes.size.toLong += domains.length.toLong
@@ -61,6 +62,7 @@ private[size] object SampledGroup {
     }
   }
 
+  /** Rows of the joins. */
   val Rows = 0L
 
   /** How much the places of a join's root vary, or the number of its rows that have partners if they are random. */
