@@ -17,7 +17,7 @@ from dovetail_bench.join_rows_report import Results
 from dovetail_bench.metrics import Profile
 from dovetail_bench.report import RESULTS
 from dovetail_bench.session import SPARK, Mode
-from dovetail_bench.times_report import number_of_runs, read
+from dovetail_bench.times_report import MODES, number_of_runs, planning, read
 
 Measure = Callable[[Profile], float]
 
@@ -51,6 +51,8 @@ class Times:
         cores: Number of cores of the machine.
         date: Day of the measurement.
         commit: Commit of the measured code.
+        planning: Mode → seconds to plan all queries with empty caches and with filled ones. Empty for a file before
+            2026-12-01: its runs had empty caches.
     """
 
     results: Results
@@ -58,6 +60,11 @@ class Times:
     cores: str
     date: str
     commit: str
+    planning: Mapping[str, tuple[float, float]]
+
+    def first_planning(self, mode: Mode) -> float:
+        """Seconds that Dovetail adds to planning a query if its caches are empty: mean of the queries."""
+        return (self.planning[mode.name][0] - self.planning[SPARK.name][0]) / len(self.results.complete)
 
     def share(self, mode: Mode, what: Measure) -> float:
         """Total of a mode as a share of plain Spark's total."""
@@ -102,7 +109,8 @@ def times(suite: str, scale: int) -> Times:
         f"{environment['cores']} cores, driver of {options['memory']}; {len(results.complete)} of {len(found['runs'])} "
         f"queries ran in all modes; runs of each query and mode: {number_of_runs(results)}."
     )
-    return Times(results, made, environment["cores"], found["date"], environment["commit"])
+    planned = {mode.name: planning(results, found, mode) for mode in MODES} if "planning" in found else {}
+    return Times(results, made, environment["cores"], found["date"], environment["commit"], planned)
 
 
 def _real(name: str) -> Iterator[Mapping[str, Any]]:
