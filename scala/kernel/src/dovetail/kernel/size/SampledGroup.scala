@@ -17,7 +17,7 @@ private[size] object SampledGroup {
    * @param domains domains of the classes, then of the operators' equalities
    */
   def apply(graph: JoinGraph, domains: Array[Double]): SetCounts.Group = {
-    val parts = Array.newBuilder[Long]
+    val parts                    = Array.newBuilder[Long]
     def number(n: Double): Unit  = parts += java.lang.Double.doubleToLongBits(n)
     def list(ns: Seq[Int]): Unit = { parts += ns.size.toLong; ns.foreach(parts += _.toLong) }
     parts += graph.size.toLong += graph.classes.size.toLong += domains.length.toLong
